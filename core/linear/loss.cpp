@@ -1,0 +1,1 @@
+#include "linear/loss.hpp"

@@ -1,0 +1,1 @@
+"""Readers: files and streams in, CSR rows and labels out."""
