@@ -91,7 +91,10 @@ def as_labels(values: npt.ArrayLike) -> npt.NDArray[Any]:
 
 
 def _from_pairs(rows: Ids, ids: Ids, n_examples: int, names: npt.NDArray[Any]) -> LabelSets:
-    return LabelSets(n_examples, names, np.unique(rows * len(names) + ids))
+    # Rows are in order already, so a stable sort has little to do; np.unique would hash first.
+    keys = np.sort(rows * len(names) + ids, kind="stable")
+    distinct = np.diff(keys, prepend=-1) > 0
+    return LabelSets(n_examples, names, keys[distinct])
 
 
 def _from_indicator(y: sparse.sparray) -> LabelSets:
