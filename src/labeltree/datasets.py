@@ -96,7 +96,7 @@ def stdlib_tokens(
     _check_at_least("batch_size", 1 if batch_size is None else batch_size, 1)
     if not 1 <= hash_bits <= 30:
         raise ValueError(f"hash_bits must be from 1 to 30, but is {hash_bits}; 24 is the default.")
-    files = _library_files(Path(sysconfig.get_paths()["stdlib"]))
+    files = _library_files(_library_root())
     if batch_size is not None:
         return _token_batches(files, context, limit, hash_bits, batch_size)
     batches = list(_token_batches(files, context, limit, hash_bits, _ROWS_AT_ONCE))
@@ -191,6 +191,10 @@ def _draw_labels(rng: np.random.Generator, n: int, k: int, skew: float) -> npt.N
     drawn: npt.NDArray[np.int64]
     drawn = np.searchsorted(cumulative, rng.random(n) * cumulative[-1], side="right")
     return np.minimum(drawn, k - 1)  # rounding may reach the very end
+
+
+def _library_root() -> Path:
+    return Path(sysconfig.get_paths()["stdlib"])
 
 
 def _library_files(root: Path) -> list[Path]:

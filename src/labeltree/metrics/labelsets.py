@@ -168,9 +168,7 @@ def _encode(
     predicted_ids = np.fromiter(
         (index.get(guess, -1) for guess in guesses), dtype=np.int64, count=len(guesses)
     )
-    names = np.empty(len(index), dtype=object)
-    names[:] = list(index)
-    return names, ids, predicted_ids.reshape(predicted.shape)
+    return as_labels(list(index)), ids, predicted_ids.reshape(predicted.shape)
 
 
 def _distinct(guesses: list[Any]) -> set[Any]:

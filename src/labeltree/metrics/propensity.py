@@ -84,8 +84,13 @@ def propensities(
     return _named(truth.names.tolist(), values, truth.n_examples, A, B)
 
 
-def inverse_propensities(truth: LabelSets, given: Mapping[Any, float] | npt.ArrayLike) -> Floats:
-    """Return 1 / p of each id of `truth`, from an array by label position or a mapping by label."""
+def inverse_propensities(
+    truth: LabelSets, given: Mapping[Any, float] | npt.ArrayLike, *, exact: bool
+) -> Floats:
+    """Return 1 / p of each id of `truth`, from an array by label position or a mapping by label.
+
+    With `exact`, as many array values are expected as there are labels.
+    """
     if isinstance(given, Mapping):
         values = _look_up(truth.names, given)
     else:
@@ -95,7 +100,7 @@ def inverse_propensities(truth: LabelSets, given: Mapping[Any, float] | npt.Arra
                 "propensities must be a 1-d array, one a label, or a mapping from label to "
                 f"propensity, but have the shape {values.shape}; pass what propensities() returns."
             )
-        values = _select(values, truth.names)
+        values = _select(values, truth.names, exact=exact)
     if not ((values > 0) & (values <= 1)).all():
         raise ValueError(
             "propensities must be above 0 and at most 1, but range from "
@@ -114,7 +119,7 @@ def _look_up(names: npt.NDArray[Any], given: Mapping[Any, float]) -> Floats:
         ) from None
 
 
-def _select(values: Floats, names: npt.NDArray[Any]) -> Floats:
+def _select(values: Floats, names: npt.NDArray[Any], *, exact: bool) -> Floats:
     if len(names) == 0:
         return np.empty(0)
     if names.dtype.kind not in "iu":
@@ -122,10 +127,10 @@ def _select(values: Floats, names: npt.NDArray[Any]) -> Floats:
             "propensities are an array by label position, but the labels of y_true are not "
             "integers; pass a mapping from label to propensity, as propensities() returns."
         )
-    if names.min() < 0 or names.max() >= len(values):
+    if names.min() < 0 or names.max() >= len(values) or (exact and len(names) != len(values)):
         raise ValueError(
             f"propensities are {len(values)} values, but the labels of y_true range from "
-            f"{names.min()} to {names.max()}; pass one propensity for each label position."
+            f"{names.min()} to {names.max()}; pass one propensity for each label."
         )
     selected: Floats = values[names]
     return selected

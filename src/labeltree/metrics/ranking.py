@@ -181,7 +181,7 @@ def _propensity_scored(
 ) -> float:
     k = len(discounts)
     truth, ids = _read(y_true, topk, k)
-    inverse = inverse_propensities(truth, propensities)
+    inverse = inverse_propensities(truth, propensities, exact=sparse.issparse(y_true))
     if len(truth.keys) == 0:
         return 0.0
     rows, ranks = np.nonzero(truth.contain(ids))
