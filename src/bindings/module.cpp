@@ -1,8 +1,11 @@
 // The extension module labeltree._core: each noun of the core is bound in a file of its own.
 #include <nanobind/nanobind.h>
 
-namespace nb = nanobind;
+#include "bindings.hpp"
 
 NB_MODULE(_core, m) {
   m.doc() = "The compiled core of labeltree. Private: use the classes and functions of labeltree.";
+  bind_matrix(m);
+  bind_bank(m);
+  bind_one_against_all(m);
 }

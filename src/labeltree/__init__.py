@@ -1,3 +1,19 @@
 """Predict one label, or a set, out of thousands to millions, in logarithmic time."""
 
-from labeltree._version import __version__ as __version__
+from typing import TYPE_CHECKING, Any
+
+from labeltree._version import __version__
+
+if TYPE_CHECKING:
+    from labeltree.estimators import OneAgainstAllClassifier, load
+
+__all__ = ["OneAgainstAllClassifier", "__version__", "load"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import the estimators when they are first asked for: the command line starts without."""
+    if name in __all__:
+        from labeltree import estimators
+
+        return getattr(estimators, name)
+    raise AttributeError(f"module 'labeltree' has no attribute {name!r}")

@@ -1,1 +1,58 @@
 """Estimators: one file per algorithm."""
+
+from __future__ import annotations
+
+import os
+
+from labeltree import modelfile
+from labeltree.estimators.base import OnlineClassifier
+from labeltree.estimators.one_against_all import OneAgainstAllClassifier
+
+__all__ = ["ESTIMATORS", "OneAgainstAllClassifier", "OnlineClassifier", "load"]
+
+ESTIMATORS: dict[str, type[OnlineClassifier]] = {
+    estimator.__name__: estimator for estimator in (OneAgainstAllClassifier,)
+}
+
+
+def load(path: str | os.PathLike[str]) -> OnlineClassifier:
+    """Read an estimator that `save` wrote.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The model file.
+
+    Returns
+    -------
+    estimator
+        Ready to predict, and to learn on exactly where it stopped.
+
+    Raises
+    ------
+    labeltree.modelfile.ModelFileError
+        If the file is not a model, is damaged, or comes from a later version.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from labeltree import OneAgainstAllClassifier, load
+    >>> clf = OneAgainstAllClassifier().fit([[0.0], [1.0]], ["no", "yes"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     clf.save(f"{folder}/m.labeltree")
+    ...     load(f"{folder}/m.labeltree").predict([[1.0]])
+    array(['yes'], dtype=object)
+    """
+    header, arrays = modelfile.read(path)
+    name = header.get("estimator")
+    if name not in ESTIMATORS:
+        raise modelfile.FutureModelFileError(
+            f"{path}: the model is a {name}, which this version does not have; "
+            "install a later labeltree"
+        )
+    try:
+        return ESTIMATORS[name]._from_file(header, arrays)
+    except (KeyError, TypeError, ValueError) as error:
+        raise modelfile.CorruptModelFileError(
+            f"{path}: the model file is not consistent: {error}"
+        ) from error

@@ -1,0 +1,87 @@
+// One-against-all: one linear model per label, each learning its label against all others.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "labels.hpp"
+#include "linear/bank.hpp"
+#include "matrix.hpp"
+#include "parallel.hpp"
+
+namespace labeltree {
+
+// A label's model takes part from the label's first example on: before that it neither learns nor
+// is predicted. Models do not influence each other, so the loops run over blocks of eight labels
+// outside and over a chunk of examples inside, which keeps a block's weights in the cache; the
+// result is the same, bit for bit, for any chunk length and any number of threads.
+class OneAgainstAll {
+ public:
+  explicit OneAgainstAll(const BankParams& params) : bank_(params) {}
+
+  // Makes room for labels 0 .. labels - 1.
+  void resize(std::size_t labels);
+  std::size_t labels() const { return counts_.size(); }
+  std::size_t learned_labels() const { return learned_labels_; }
+
+  // Learns rows order[0] .. order[n - 1], all of weight 1 if `weight` is null. predicted[i] becomes
+  // the best label just before row order[i] is learned. A row of weight zero is predicted, not
+  // learned. Returns how many were done, fewer than n only if `stop` said so.
+  std::size_t learn(const Matrix& X, const LabelSets& y, const float* weight,
+                    const std::int64_t* order, std::size_t n, std::size_t threads,
+                    LabelId* predicted, const StopRequested& stop);
+
+  // The k best labels of each row, best first, with their margins; missing ones are `no_label`.
+  // If `total` is given, it receives each row's sum of probability(margin) over all labels.
+  // Returns how many rows were done.
+  std::size_t predict_topk(const Matrix& X, std::size_t k, std::size_t threads, LabelId* labels,
+                           float* margins, double* total, const StopRequested& stop) const;
+
+  // All margins, rows x labels(); -infinity for labels never learned.
+  std::size_t predict_margins(const Matrix& X, std::size_t threads, float* margins,
+                              const StopRequested& stop) const;
+
+  // The labels of each row whose margin is above the threshold, in ascending order.
+  std::size_t predict_above(const Matrix& X, float threshold, std::size_t threads,
+                            std::vector<std::vector<LabelId>>& labels,
+                            const StopRequested& stop) const;
+
+  // The state, for saving and merging.
+  Bank& bank() { return bank_; }
+  const Bank& bank() const { return bank_; }
+  void set_counts(std::vector<double> counts);
+  const std::vector<double>& counts() const { return counts_; }
+  std::uint64_t& examples() { return examples_; }
+  std::uint64_t examples() const { return examples_; }
+
+ private:
+  void begin_chunk(const Matrix& X, const LabelSets& y, const float* weight,
+                   const std::int64_t* order, std::size_t rows);
+  void learn_block(std::size_t block, std::vector<unsigned char>& positive, float* best,
+                   LabelId* predicted);
+  unsigned learned_lanes(std::size_t block) const;
+  template <class Visit>
+  void visit_margins(ExampleBuffer& examples, const Matrix& X, std::size_t begin, std::size_t end,
+                     Visit visit) const;
+  template <class Work>
+  std::size_t in_chunks(std::size_t rows, std::size_t threads, const StopRequested& stop,
+                        Work work) const;
+
+  Bank bank_;
+  std::uint64_t examples_ = 0;  // rows learned so far
+  std::size_t learned_labels_ = 0;
+  std::vector<double> counts_;  // weight of the examples of each label; zero: never learned
+
+  // One chunk of examples while learning; kept to reuse its memory.
+  struct Chunk {
+    ExampleBuffer examples;
+    std::vector<float> weight;
+    std::vector<std::size_t> positive_begin;  // label -> its rows in `positive_row`
+    std::vector<std::uint32_t> positive_row;
+    std::vector<std::int32_t> first;          // label -> the row of its first example
+  };
+  Chunk chunk_;
+};
+
+}  // namespace labeltree

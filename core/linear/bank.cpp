@@ -1,0 +1,209 @@
+#include "linear/bank.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace labeltree {
+
+Bank::Bank(const BankParams& params)
+    : params_(params),
+      slots_(params.layout == Layout::dense
+                 ? params.features
+                 : std::min<std::uint64_t>(params.features, std::uint64_t{1} << params.bits)),
+      largest_(slots_ + 1),
+      weights_(DenseWeights(0)) {
+  largest_.data()[slots_] = 1.0f;  // the constant feature
+  if (params.layout == Layout::dense) {
+    weights_.emplace<DenseWeights>(slots_ + 1);
+  } else {
+    weights_.emplace<HashedWeights>(params.bits);
+  }
+}
+
+void Bank::resize(std::size_t models) {
+  if (models <= steps_.size()) return;
+  std::visit([&](auto& weights) { weights.resize(models); }, weights_);
+  steps_.resize(models, 0.0);
+}
+
+std::size_t Bank::slot(std::uint64_t feature) const {
+  return params_.features <= slots_ ? feature : mix64(feature) % slots_;
+}
+
+template <class Visit>
+void Bank::visit_entries(const Matrix& X, std::size_t row, Visit visit) const {
+  if (X.dense()) {
+    const float* values = X.values + row * X.cols;
+    for (std::size_t i = 0; i < X.cols; ++i) {
+      if (values[i] != 0.0f) visit(slot(i), values[i]);
+    }
+  } else {
+    for (std::int64_t i = X.indptr[row]; i < X.indptr[row + 1]; ++i) {
+      visit(slot(X.indices[i]), X.values[i]);
+    }
+  }
+}
+
+template <class Visit>
+void Bank::visit_observed(Visit visit) const {
+  for (std::size_t i = 0; i <= slots_; ++i) {
+    if (largest_.data()[i] > 0.0f) visit(i);
+  }
+}
+
+void Bank::observe(const Matrix& X, std::size_t row, float weight, ExampleBuffer& out) {
+  float* largest = largest_.data();
+  visit_entries(X, row, [&](std::size_t slot, float value) {
+    largest[slot] = std::max(largest[slot], std::abs(value));
+  });
+  encode(X, row, out);
+  ExampleBuffer::Entry& entry = out.entries_.back();
+  total_weight_ += weight;
+  total_norm_ += double{weight} * entry.squared_norm;
+  entry.rate = static_cast<float>(std::sqrt(total_weight_ / total_norm_));
+}
+
+void Bank::encode(const Matrix& X, std::size_t row, ExampleBuffer& out) const {
+  const bool dense = X.dense() && params_.layout == Layout::dense;
+  const bool scaled = params_.scale == Scale::max;
+  const float* largest = largest_.data();
+  ExampleBuffer::Entry entry{out.keys_.size(), out.values_.size(), 0, 1.0f, 1.0f, dense};
+  if (dense) {
+    entry.size = (slots_ + 1 + 7) / 8 * 8;
+    out.values_.resize(entry.value_begin + entry.size, 0.0f);
+    float* value = out.values_.data() + entry.value_begin;
+    const float* values = X.values + row * X.cols;
+    for (std::size_t i = 0; i < slots_; ++i) {
+      value[i] = largest[i] > 0.0f ? (scaled ? values[i] / largest[i] : values[i]) : 0.0f;
+      entry.squared_norm += value[i] * value[i];
+    }
+    value[slots_] = 1.0f;
+  } else {
+    std::visit(
+        [&](const auto& weights) {
+          const auto append = [&](std::size_t slot, float value) {
+            if (largest[slot] == 0.0f) return;
+            if (scaled) value /= largest[slot];
+            out.keys_.push_back(weights.key(slot));
+            out.values_.push_back(value);
+            entry.squared_norm += value * value;
+          };
+          visit_entries(X, row, append);
+          out.keys_.push_back(weights.key(slots_));
+          out.values_.push_back(1.0f);
+        },
+        weights_);
+    entry.size = out.keys_.size() - entry.key_begin;
+  }
+  out.entries_.push_back(entry);
+}
+
+float Bank::predict(std::size_t model, const Example& x) const {
+  return std::visit([&](const auto& weights) { return weights.dot(model, x); }, weights_);
+}
+
+void Bank::predict8(std::size_t block, const Example& x, float* p) const {
+  std::visit([&](const auto& weights) { weights.dot8(block, x, p); }, weights_);
+}
+
+// eta h, or eta h / t^power where t counts the weight a model has learned from.
+float Bank::step_size(std::size_t model, float weight) {
+  if (params_.power == 0.0f || params_.update != Update::sgd) return params_.step * weight;
+  steps_[model] += weight;
+  return params_.step * weight * static_cast<float>(std::pow(steps_[model], -params_.power));
+}
+
+void Bank::learn(std::size_t model, const Example& x, float p, float y, float weight) {
+  const float g = gradient(params_.loss, p, y);
+  if (std::abs(g) <= params_.min_gradient) return;
+  const float step = step_size(model, weight);
+  std::visit(
+      [&](auto& weights) {
+        if (params_.update == Update::sgd) {
+          const float kappa = x.squared_norm;
+          weights.add(model, x, importance_aware_step(params_.loss, p, y, kappa, step));
+        } else {
+          const float kappa = x.rate * weights.accumulate(model, x, weight * g * g);
+          const float u = importance_aware_step(params_.loss, p, y, kappa, step);
+          weights.step(model, x, u * x.rate);
+        }
+      },
+      weights_);
+}
+
+void Bank::learn8(std::size_t block, const Example& x, const float* p, const float* y,
+                  float weight, unsigned active) {
+  float hg2[8] = {};
+  unsigned moving = 0;
+  for (unsigned lane = 0; lane < 8; ++lane) {
+    if (!(active >> lane & 1)) continue;
+    const float g = gradient(params_.loss, p[lane], y[lane]);
+    if (std::abs(g) <= params_.min_gradient) continue;
+    hg2[lane] = weight * g * g;
+    moving |= 1u << lane;
+  }
+  if (moving == 0) return;
+  float u[8] = {};
+  std::visit(
+      [&](auto& weights) {
+        float kappa[8];
+        if (params_.update == Update::adaptive) weights.accumulate8(block, x, hg2, kappa);
+        for (unsigned lane = 0; lane < 8; ++lane) {
+          if (!(moving >> lane & 1)) continue;
+          const float step = step_size(8 * block + lane, weight);
+          if (params_.update == Update::adaptive) {
+            u[lane] = x.rate * importance_aware_step(params_.loss, p[lane], y[lane],
+                                                     x.rate * kappa[lane], step);
+          } else {
+            u[lane] = importance_aware_step(params_.loss, p[lane], y[lane], x.squared_norm, step);
+          }
+        }
+        if (params_.update == Update::adaptive) {
+          weights.step8(block, x, u);
+        } else {
+          weights.add8(block, x, u);
+        }
+      },
+      weights_);
+}
+
+void Bank::zero(std::size_t model) {
+  std::visit(
+      [&](auto& weights) {
+        visit_observed([&](std::size_t feature) {
+          const WeightRef w = weights.at(model, weights.key(feature));
+          w.weight = w.gradient_sum = 0.0f;
+        });
+      },
+      weights_);
+  steps_[model] = 0.0;
+}
+
+void Bank::copy(std::size_t from, std::size_t to) {
+  std::visit(
+      [&](auto& weights) {
+        visit_observed([&](std::size_t feature) {
+          const std::uint64_t key = weights.key(feature);
+          const WeightRef source = weights.at(from, key);
+          const WeightRef target = weights.at(to, key);
+          target.weight = source.weight;
+          target.gradient_sum = source.gradient_sum;
+        });
+      },
+      weights_);
+  steps_[to] = steps_[from];
+}
+
+AlignedFloats& Bank::table() {
+  return std::visit([](auto& weights) -> AlignedFloats& { return weights.table(); }, weights_);
+}
+
+const AlignedFloats& Bank::table() const {
+  return std::visit([](const auto& w) -> const AlignedFloats& { return w.table(); }, weights_);
+}
+
+std::size_t Bank::row_size() const {
+  return std::visit([](const auto& weights) { return weights.row_size(); }, weights_);
+}
+
+}  // namespace labeltree

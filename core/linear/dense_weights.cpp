@@ -1,0 +1,139 @@
+#include "linear/dense_weights.hpp"
+
+#include <algorithm>
+
+#include "linear/simd.hpp"
+
+namespace labeltree {
+
+using simd::f32x8;
+using simd::load;
+using simd::store;
+
+namespace kernel {
+
+LABELTREE_CLONES float dot(const float* w, const float* x, std::size_t n) {
+  f32x8 even{}, odd{};
+  std::size_t i = 0;
+  for (; i + 16 <= n; i += 16) {
+    even += load(w + i) * load(x + i);
+    odd += load(w + i + 8) * load(x + i + 8);
+  }
+  if (i < n) even += load(w + i) * load(x + i);
+  return simd::sum(even + odd);
+}
+
+// Four rows, `stride` apart, in one sweep over x: x is loaded once for all of them.
+LABELTREE_CLONES void dot4(const float* w, std::size_t stride, const float* x, std::size_t n,
+                           float* p) {
+  f32x8 a{}, b{}, c{}, d{};
+  for (std::size_t i = 0; i < n; i += 8) {
+    const f32x8 v = load(x + i);
+    a += load(w + i) * v;
+    b += load(w + i + stride) * v;
+    c += load(w + i + 2 * stride) * v;
+    d += load(w + i + 3 * stride) * v;
+  }
+  p[0] = simd::sum(a);
+  p[1] = simd::sum(b);
+  p[2] = simd::sum(c);
+  p[3] = simd::sum(d);
+}
+
+LABELTREE_CLONES float accumulate(float* g, const float* x, std::size_t n, float hg2) {
+  f32x8 kappa{};
+  for (std::size_t i = 0; i < n; i += 8) {
+    const f32x8 v = load(x + i);
+    const f32x8 squares = v * v;
+    const f32x8 sums = load(g + i) + hg2 * squares;
+    store(g + i, sums);
+    kappa += squares * simd::inverse_sqrt(sums);
+  }
+  return simd::sum(kappa);
+}
+
+LABELTREE_CLONES void step(float* w, const float* g, const float* x, std::size_t n, float u) {
+  for (std::size_t i = 0; i < n; i += 8) {
+    store(w + i, load(w + i) + u * (load(x + i) * simd::inverse_sqrt(load(g + i))));
+  }
+}
+
+LABELTREE_CLONES void add(float* w, const float* x, std::size_t n, float u) {
+  for (std::size_t i = 0; i < n; i += 8) store(w + i, load(w + i) + u * load(x + i));
+}
+
+}  // namespace kernel
+
+DenseWeights::DenseWeights(std::size_t features) : stride_((features + 7) / 8 * 8) {}
+
+void DenseWeights::resize(std::size_t models) {
+  const std::size_t blocks = (models + 7) / 8;  // whole blocks, so that dot8 never reads past the end
+  const std::size_t needed = blocks * 8 * row_size();
+  if (needed > table_.size()) table_.grow(std::max(needed, table_.size() + table_.size() / 2));
+}
+
+float DenseWeights::dot(std::size_t model, const Example& x) const {
+  const float* w = weights(model);
+  if (x.key == nullptr) return kernel::dot(w, x.value, x.size);
+  float p = 0.0f;
+  for (std::size_t i = 0; i < x.size; ++i) p += w[x.key[i]] * x.value[i];
+  return p;
+}
+
+void DenseWeights::dot8(std::size_t block, const Example& x, float* p) const {
+  const float* w = weights(8 * block);
+  if (x.key == nullptr) {
+    kernel::dot4(w, row_size(), x.value, x.size, p);
+    kernel::dot4(w + 4 * row_size(), row_size(), x.value, x.size, p + 4);
+  } else {
+    for (std::size_t lane = 0; lane < 8; ++lane) p[lane] = dot(8 * block + lane, x);
+  }
+}
+
+float DenseWeights::accumulate(std::size_t model, const Example& x, float hg2) {
+  float* g = sums(model);
+  if (x.key == nullptr) return kernel::accumulate(g, x.value, x.size, hg2);
+  float kappa = 0.0f;
+  for (std::size_t i = 0; i < x.size; ++i) {
+    const float square = x.value[i] * x.value[i];
+    float& sum = g[x.key[i]];
+    sum += hg2 * square;
+    kappa += square * simd::inverse_sqrt(sum);
+  }
+  return kappa;
+}
+
+void DenseWeights::step(std::size_t model, const Example& x, float u) {
+  float* w = weights(model);
+  const float* g = sums(model);
+  if (x.key == nullptr) return kernel::step(w, g, x.value, x.size, u);
+  for (std::size_t i = 0; i < x.size; ++i) {
+    w[x.key[i]] += u * (x.value[i] * simd::inverse_sqrt(g[x.key[i]]));
+  }
+}
+
+void DenseWeights::add(std::size_t model, const Example& x, float u) {
+  float* w = weights(model);
+  if (x.key == nullptr) return kernel::add(w, x.value, x.size, u);
+  for (std::size_t i = 0; i < x.size; ++i) w[x.key[i]] += u * x.value[i];
+}
+
+void DenseWeights::accumulate8(std::size_t block, const Example& x, const float* hg2, float* kappa) {
+  for (std::size_t lane = 0; lane < 8; ++lane) {
+    if (hg2[lane] > 0.0f) kappa[lane] = accumulate(8 * block + lane, x, hg2[lane]);
+  }
+}
+
+void DenseWeights::step8(std::size_t block, const Example& x, const float* u) {
+  for (std::size_t lane = 0; lane < 8; ++lane) {
+    if (u[lane] != 0.0f) step(8 * block + lane, x, u[lane]);
+  }
+}
+
+void DenseWeights::add8(std::size_t block, const Example& x, const float* u) {
+  for (std::size_t lane = 0; lane < 8; ++lane) {
+    if (u[lane] != 0.0f) add(8 * block + lane, x, u[lane]);
+  }
+}
+
+}  // namespace labeltree

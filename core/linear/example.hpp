@@ -1,0 +1,55 @@
+// Examples as a bank of linear models sees them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace labeltree {
+
+// One example: features scaled, the constant feature appended. `key` addresses a feature's weights
+// in the bank's storage; it is null for a dense row, whose values are padded with zeros to a
+// multiple of eight.
+struct Example {
+  const std::uint64_t* key;
+  const float* value;
+  std::size_t size;
+  float squared_norm;
+  float rate;  // m = sqrt(T / S) when the example was observed
+};
+
+// Encoded examples, packed one after the other; clearing keeps the memory.
+class ExampleBuffer {
+ public:
+  void clear() {
+    keys_.clear();
+    values_.clear();
+    entries_.clear();
+  }
+
+  std::size_t size() const { return entries_.size(); }
+
+  Example operator[](std::size_t i) const {
+    const Entry& e = entries_[i];
+    return {e.dense ? nullptr : keys_.data() + e.key_begin, values_.data() + e.value_begin, e.size,
+            e.squared_norm, e.rate};
+  }
+
+ private:
+  friend class Bank;
+
+  struct Entry {
+    std::size_t key_begin;
+    std::size_t value_begin;
+    std::size_t size;
+    float squared_norm;
+    float rate;
+    bool dense;
+  };
+
+  std::vector<std::uint64_t> keys_;
+  std::vector<float> values_;
+  std::vector<Entry> entries_;
+};
+
+}  // namespace labeltree

@@ -1,0 +1,139 @@
+#include "linear/hashed_weights.hpp"
+
+#include <algorithm>
+
+#include "linear/simd.hpp"
+
+namespace labeltree {
+
+using simd::f32x8;
+using simd::load;
+using simd::store;
+using Address = HashedWeights::Address;
+
+namespace kernel {
+
+// Lines are asked for this many at a time before the first is read: their misses overlap.
+constexpr std::size_t tile = 64;
+
+LABELTREE_INLINE std::size_t prefetch(const float* table, Address at, const Example& x,
+                                      std::size_t begin, std::size_t* offset) {
+  const std::size_t n = std::min(tile, x.size - begin);
+  for (std::size_t i = 0; i < n; ++i) {
+    offset[i] = at.offset(x.key[begin + i]);
+    __builtin_prefetch(table + offset[i], 1);
+  }
+  return n;
+}
+
+LABELTREE_CLONES void line_dot8(const float* table, Address at, const Example& x, float* p) {
+  f32x8 even{}, odd{};
+  std::size_t offset[tile];
+  for (std::size_t begin = 0; begin < x.size; begin += tile) {
+    const std::size_t n = prefetch(table, at, x, begin, offset);
+    const float* value = x.value + begin;
+    std::size_t i = 0;
+    for (; i + 2 <= n; i += 2) {
+      even += value[i] * load(table + offset[i]);
+      odd += value[i + 1] * load(table + offset[i + 1]);
+    }
+    if (i < n) even += value[i] * load(table + offset[i]);
+  }
+  store(p, even + odd);
+}
+
+// From here on the lines are in the cache: the example has just been predicted.
+
+LABELTREE_CLONES void line_accumulate8(float* table, Address at, const Example& x,
+                                       const float* hg2, float* kappa) {
+  const f32x8 scale = load(hg2);
+  f32x8 total{};
+  for (std::size_t i = 0; i < x.size; ++i) {
+    float* g = table + at.offset(x.key[i]) + 8;
+    const float square = x.value[i] * x.value[i];
+    const f32x8 sums = load(g) + square * scale;
+    store(g, sums);
+    total += square * simd::inverse_sqrt(sums);
+  }
+  store(kappa, total);
+}
+
+LABELTREE_CLONES void line_step8(float* table, Address at, const Example& x, const float* u) {
+  const f32x8 scale = load(u);
+  for (std::size_t i = 0; i < x.size; ++i) {
+    float* w = table + at.offset(x.key[i]);
+    store(w, load(w) + x.value[i] * (scale * simd::inverse_sqrt(load(w + 8))));
+  }
+}
+
+LABELTREE_CLONES void line_add8(float* table, Address at, const Example& x, const float* u) {
+  const f32x8 scale = load(u);
+  for (std::size_t i = 0; i < x.size; ++i) {
+    float* w = table + at.offset(x.key[i]);
+    store(w, load(w) + x.value[i] * scale);
+  }
+}
+
+}  // namespace kernel
+
+HashedWeights::HashedWeights(unsigned bits)
+    : shift_(64 - (bits - 3)), table_(std::size_t{2} << bits) {}
+
+float HashedWeights::dot(std::size_t model, const Example& x) const {
+  const float* lane = table_.data() + model % 8;
+  const Address at = address(model / 8);
+  std::size_t offset[kernel::tile];
+  float p = 0.0f;
+  for (std::size_t begin = 0; begin < x.size; begin += kernel::tile) {
+    const std::size_t n = kernel::prefetch(table_.data(), at, x, begin, offset);
+    for (std::size_t i = 0; i < n; ++i) p += x.value[begin + i] * lane[offset[i]];
+  }
+  return p;
+}
+
+void HashedWeights::dot8(std::size_t block, const Example& x, float* p) const {
+  kernel::line_dot8(table_.data(), address(block), x, p);
+}
+
+float HashedWeights::accumulate(std::size_t model, const Example& x, float hg2) {
+  float* sums = table_.data() + model % 8 + 8;
+  const Address at = address(model / 8);
+  float kappa = 0.0f;
+  for (std::size_t i = 0; i < x.size; ++i) {
+    const float square = x.value[i] * x.value[i];
+    float& sum = sums[at.offset(x.key[i])];
+    sum += hg2 * square;
+    kappa += square * simd::inverse_sqrt(sum);
+  }
+  return kappa;
+}
+
+void HashedWeights::step(std::size_t model, const Example& x, float u) {
+  float* lane = table_.data() + model % 8;
+  const Address at = address(model / 8);
+  for (std::size_t i = 0; i < x.size; ++i) {
+    float* w = lane + at.offset(x.key[i]);
+    w[0] += u * (x.value[i] * simd::inverse_sqrt(w[8]));
+  }
+}
+
+void HashedWeights::add(std::size_t model, const Example& x, float u) {
+  float* lane = table_.data() + model % 8;
+  const Address at = address(model / 8);
+  for (std::size_t i = 0; i < x.size; ++i) lane[at.offset(x.key[i])] += u * x.value[i];
+}
+
+void HashedWeights::accumulate8(std::size_t block, const Example& x, const float* hg2,
+                                float* kappa) {
+  kernel::line_accumulate8(table_.data(), address(block), x, hg2, kappa);
+}
+
+void HashedWeights::step8(std::size_t block, const Example& x, const float* u) {
+  kernel::line_step8(table_.data(), address(block), x, u);
+}
+
+void HashedWeights::add8(std::size_t block, const Example& x, const float* u) {
+  kernel::line_add8(table_.data(), address(block), x, u);
+}
+
+}  // namespace labeltree

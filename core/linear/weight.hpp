@@ -1,0 +1,11 @@
+// What a bank keeps for one model and one feature.
+#pragma once
+
+namespace labeltree {
+
+struct WeightRef {
+  float& weight;
+  float& gradient_sum;
+};
+
+}  // namespace labeltree

@@ -1,0 +1,192 @@
+"""Labels and their ids: any int or str, appearing at any time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils import column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+
+Label = Any  # an int or a str; bools and whole floats are taken as they come
+Kind = Literal["class", "sets", "indicator", "sparse indicator"]
+
+
+class Vocabulary:
+    """Gives every label a dense id, in the order in which labels are added; ids are never reused.
+
+    Examples
+    --------
+    >>> vocabulary = Vocabulary(["cat", "dog"])
+    >>> vocabulary.ids(["dog", "emu"])
+    array([ 1, -1])
+    >>> vocabulary.add(["emu"])
+    >>> len(vocabulary)
+    3
+    """
+
+    def __init__(self, labels: Iterable[Label] = ()) -> None:
+        self._ids: dict[Label, int] = {}
+        self._array: NDArray[Any] | None = None
+        self.add(labels)
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def add(self, labels: Iterable[Label]) -> None:
+        """Add the labels that are not there yet, in their order."""
+        for label in labels:
+            self._ids.setdefault(label, len(self._ids))
+
+    def ids(self, labels: Iterable[Label]) -> NDArray[np.int64]:
+        """Return the ids of labels, -1 for those that are not there."""
+        get = self._ids.get
+        return np.array([get(label, -1) for label in labels], dtype=np.int64)
+
+    def tolist(self) -> list[Label]:
+        """Return the labels in the order of their ids."""
+        return list(self._ids)
+
+    @property
+    def array(self) -> NDArray[Any]:
+        """The labels in the order of their ids, as an array that must not be written to."""
+        if self._array is None or len(self._array) != len(self._ids):
+            labels = self.tolist()
+            if {type(label) for label in labels} in ({int}, {float}, {bool}):
+                self._array = np.array(labels)
+            else:
+                self._array = np.empty(len(labels), dtype=object)
+                self._array[:] = labels
+            self._array.flags.writeable = False
+        return self._array
+
+
+@dataclass(frozen=True)
+class Targets:
+    """The labels of each row, in whichever form they were given.
+
+    ``distinct`` holds each label once, sorted where labels can be compared. The labels of row i
+    are at the positions ``index[offset[i] : offset[i + 1]]`` of it.
+    """
+
+    kind: Kind
+    offset: NDArray[np.int64]
+    distinct: list[Label]
+    index: NDArray[np.int64]
+
+    @classmethod
+    def parse(cls, y: Any) -> Targets:
+        """Read labels: a 1-d array or list, a list of lists, or an indicator matrix."""
+        if y is None:
+            raise ValueError("y is missing: this estimator requires y to be passed")
+        if sp.issparse(y):
+            return cls._from_indicator(sp.csr_matrix(y), "sparse indicator")
+        if isinstance(y, Sequence) and not isinstance(y, str) and any(map(_is_set, y)):
+            return cls._from_sets(y)
+        array = np.asarray(y)
+        if array.dtype == object and array.ndim == 1 and any(map(_is_set, array)):
+            return cls._from_sets(array.tolist())
+        if array.ndim == 2 and array.shape[1] > 1:
+            return cls._from_indicator(sp.csr_matrix(array), "indicator")
+        return cls._from_classes(column_or_1d(y, warn=True))
+
+    @classmethod
+    def _from_classes(cls, y: NDArray[Any]) -> Targets:
+        check_classification_targets(y)
+        distinct, index = _distinct(y)
+        offset = np.arange(len(y) + 1, dtype=np.int64)
+        return cls("class", offset, distinct, index)
+
+    @classmethod
+    def _from_sets(cls, y: Sequence[Any]) -> Targets:
+        sets: list[list[Label]] = []
+        for row, labels in enumerate(y):
+            if not _is_set(labels):
+                raise ValueError(
+                    f"y[{row}] is {labels!r}, expected a list of labels as in other rows; "
+                    "write [] for a row without labels"
+                )
+            sets.append(list(dict.fromkeys(_scalar(label) for label in labels)))
+        offset = np.zeros(len(sets) + 1, dtype=np.int64)
+        np.cumsum([len(labels) for labels in sets], out=offset[1:])
+        flat = np.empty(offset[-1], dtype=object)
+        flat[:] = [label for labels in sets for label in labels]
+        distinct, index = _distinct(flat)
+        return cls("sets", offset, distinct, index)
+
+    @classmethod
+    def _from_indicator(cls, y: sp.csr_matrix, kind: Kind) -> Targets:
+        y = y.copy()
+        y.sum_duplicates()
+        y.eliminate_zeros()
+        if not np.all(y.data == 1):
+            bad = y.data[y.data != 1][0]
+            raise ValueError(
+                f"y is a matrix with the entry {bad}, expected an indicator of zeros and ones; "
+                "for one label a row pass a 1-d array. Unknown label type otherwise."
+            )
+        return cls(
+            kind, y.indptr.astype(np.int64), list(range(y.shape[1])), y.indices.astype(np.int64)
+        )
+
+    def __len__(self) -> int:
+        return len(self.offset) - 1
+
+    @property
+    def multilabel(self) -> bool:
+        """Whether a row may have several labels, or none."""
+        return self.kind != "class"
+
+    def ids(self, vocabulary: Vocabulary) -> NDArray[np.uint32]:
+        """Translate into ids; every label must be in the vocabulary."""
+        return vocabulary.ids(self.distinct).astype(np.uint32)[self.index]
+
+    def wrong(
+        self, ids: NDArray[np.uint32], rows: NDArray[np.int64], predicted: NDArray[np.uint32]
+    ) -> NDArray[np.bool_]:
+        """Tell which predictions are none of their row's labels, rows without labels left out."""
+        labelled = self.offset[rows + 1] > self.offset[rows]
+        rows, predicted = rows[labelled], predicted[labelled]
+        if not self.multilabel:
+            wrong: NDArray[np.bool_] = ids[rows] != predicted
+            return wrong
+        row_of = np.repeat(np.arange(len(self)), np.diff(self.offset))
+        return ~np.isin((rows << 32) | predicted, (row_of << 32) | ids)
+
+
+def _is_set(labels: Any) -> bool:
+    return isinstance(labels, list | tuple | set | frozenset | np.ndarray)
+
+
+def _scalar(label: Any) -> Label:
+    """Return the label as a plain Python value, or raise if it cannot be one."""
+    if isinstance(label, np.generic):
+        label = label.item()
+    if isinstance(label, int | str):
+        return label
+    if isinstance(label, float) and label.is_integer():
+        return label
+    raise ValueError(f"the label {label!r} is a {type(label).__name__}, expected an int or a str")
+
+
+def _distinct(labels: NDArray[Any]) -> tuple[list[Label], NDArray[np.int64]]:
+    """Return the distinct labels, sorted where they can be compared, and each label's index."""
+    if labels.dtype != object:
+        values, index = np.unique(labels, return_inverse=True)
+        return [_scalar(label) for label in values], index.astype(np.int64)
+    positions: dict[Label, int] = {}
+    index = np.array(
+        [positions.setdefault(_scalar(label), len(positions)) for label in labels], dtype=np.int64
+    )
+    distinct = list(positions)
+    try:
+        order = sorted(range(len(distinct)), key=distinct.__getitem__)
+    except TypeError:  # ints and strs in one vocabulary: in the order of appearance
+        return distinct, index
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    return [distinct[i] for i in order], rank[index] if len(index) else index

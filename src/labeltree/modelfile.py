@@ -1,0 +1,127 @@
+"""Model files: one safetensors file with a header in JSON and named arrays; never pickle."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save_file
+
+from labeltree._version import __version__
+
+FORMAT = 1
+
+Arrays = Mapping[str, NDArray[Any]]
+
+
+class ModelFileError(ValueError):
+    """A file cannot be read as a model."""
+
+
+class ForeignModelFileError(ModelFileError):
+    """The file was not written by labeltree."""
+
+
+class CorruptModelFileError(ModelFileError):
+    """The file was written by labeltree, but is cut short or changed."""
+
+
+class FutureModelFileError(ModelFileError):
+    """The file was written by a later version of labeltree, in a format unknown to this one."""
+
+
+def write(path: str | os.PathLike[str], header: dict[str, Any], arrays: Arrays) -> None:
+    """Write a model file so that, whatever happens, `path` holds the old file or the new one.
+
+    It is written beside `path`, synced to the disk and renamed.
+    """
+    path = Path(path)
+    text = json.dumps({"version": __version__, **header}, ensure_ascii=True, allow_nan=False)
+    metadata = {
+        "labeltree": str(FORMAT),
+        "header": text,
+        "checksum": _checksum(text, arrays),
+    }
+    beside = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        save_file(dict(arrays), beside, metadata)
+        _sync(beside)
+        os.replace(beside, path)
+    except SafetensorError as error:  # safetensors reports a full disk or a missing folder so
+        raise OSError(f"{path}: the model cannot be written: {error}") from error
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            beside.unlink()
+    _sync(path.parent)
+
+
+def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Read a model file back: its header and its arrays.
+
+    Raises
+    ------
+    ForeignModelFileError, CorruptModelFileError, FutureModelFileError
+        All are `ModelFileError`; each says what is wrong with which file.
+    """
+    path = Path(path)
+    _check_signature(path)
+    try:
+        with safe_open(path, framework="numpy") as file:
+            metadata = file.metadata() or {}
+            _check_format(path, metadata)
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except SafetensorError as error:
+        raise CorruptModelFileError(f"{path}: the model file is cut short or damaged") from error
+    text = metadata.get("header", "")
+    if metadata.get("checksum") != _checksum(text, arrays):
+        raise CorruptModelFileError(
+            f"{path}: the model file is damaged: its checksum does not match; "
+            "copy it again from where it was made"
+        )
+    return json.loads(text), arrays
+
+
+def _check_signature(path: Path) -> None:
+    with path.open("rb") as file:
+        start = file.read(8 + 64)
+    if not start[8:].startswith(b'{"__metadata__":') and b'"labeltree"' not in start:
+        raise ForeignModelFileError(f"{path}: this is not a labeltree model file")
+
+
+def _check_format(path: Path, metadata: Mapping[str, str]) -> None:
+    number = metadata.get("labeltree")
+    if number is None:
+        raise ForeignModelFileError(f"{path}: this safetensors file is not a labeltree model")
+    if not number.isdigit():
+        raise CorruptModelFileError(f"{path}: the model file is damaged: its format is {number!r}")
+    if int(number) > FORMAT:
+        raise FutureModelFileError(
+            f"{path}: the model file has format {number}, this is labeltree {__version__}, which "
+            f"reads up to format {FORMAT}; install a later labeltree"
+        )
+
+
+def _checksum(text: str, arrays: Arrays) -> str:
+    value = zlib.crc32(text.encode())
+    for name in sorted(arrays):
+        array = np.ascontiguousarray(arrays[name])
+        value = zlib.crc32(f"{name} {array.dtype} {array.shape}".encode(), value)
+        value = zlib.crc32(array.reshape(-1).view(np.uint8).data, value)
+    return f"crc32:{value:08x}"
+
+
+def _sync(path: Path) -> None:
+    """Wait until the file, or the entries of the folder, are on the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,75 @@
+"""The one place where input becomes what the core takes, and where it is refused."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_array, validate_data
+
+from labeltree import _core
+
+
+def as_matrix(estimator: Any, X: Any, *, reset: bool) -> _core.Matrix:
+    """Check the rows of X and hand them to the core, without a copy where none is needed.
+
+    Float32 CSR or C-ordered arrays are used as they are. Anything else costs a conversion; a
+    CSR matrix with duplicate entries costs a copy in which they are summed. The caller's arrays
+    are never written to.
+    """
+    X = validate_data(estimator, X, reset=reset, accept_sparse="csr", dtype=np.float32, order="C")
+    if not sp.issparse(X):
+        return _core.Matrix.dense(X)
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    indices = X.indices
+    if indices.dtype == np.int32:
+        indices = indices.view(np.uint32)  # a negative index becomes too large, and is refused
+    else:
+        if len(indices) and (indices.min() < 0 or indices.max() >= 2**32):
+            raise ValueError("X has a feature index outside 0 .. 2^32 - 1")
+        indices = indices.astype(np.uint32)
+    return _core.Matrix.sparse(X.indptr.astype(np.int64), indices, X.data, X.shape[1])
+
+
+def as_weights(sample_weight: Any, rows: int) -> NDArray[np.float32] | None:
+    """Check one weight per row: finite and not negative. A scalar applies to all rows."""
+    if sample_weight is None:
+        return None
+    if np.ndim(sample_weight) == 0:
+        sample_weight = np.full(rows, sample_weight)
+    weight: NDArray[np.float32] = check_array(
+        sample_weight, ensure_2d=False, dtype=np.float32, input_name="sample_weight"
+    )
+    if weight.shape != (rows,):
+        raise ValueError(
+            f"sample_weight.shape == {weight.shape}, expected ({rows},): one weight for each row"
+        )
+    if weight.min(initial=0.0) < 0:
+        row = int(weight.argmin())
+        raise ValueError(
+            f"sample_weight[{row}] is {weight[row]}, expected a number that is not negative; "
+            "weight 0 leaves a row out"
+        )
+    return weight
+
+
+def as_threads(n_jobs: int | None) -> int:
+    """Return the number of threads: None is one, -1 all processors, -2 all but one."""
+    if n_jobs is None:
+        return 1
+    if n_jobs < 0:
+        return max(1, (os.cpu_count() or 1) + 1 + n_jobs)
+    return n_jobs
+
+
+def has_unit_rows(X: Any) -> bool:
+    """Tell whether all rows that are not empty have length one, to one percent."""
+    squares = X.multiply(X).sum(axis=1) if sp.issparse(X) else np.square(X).sum(axis=1)
+    squares = np.asarray(squares).ravel()
+    squares = squares[squares > 0]
+    return bool(len(squares) > 0 and np.all(np.abs(squares - 1.0) < 0.02))
