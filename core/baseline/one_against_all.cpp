@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <tuple>
 #include <utility>
 
 namespace labeltree {
 namespace {
 
-// Where a label's model begins, besides a row of the chunk.
-constexpr std::int32_t known_before = -1;
+// Values of first_ besides a row of the chunk.
+constexpr std::int32_t known = -1;
 constexpr std::int32_t never = std::numeric_limits<std::int32_t>::max();
 
 constexpr float lowest = -std::numeric_limits<float>::infinity();
@@ -25,124 +26,139 @@ std::size_t chunk_rows(std::size_t labels) {
 void OneAgainstAll::resize(std::size_t labels) {
   if (labels <= counts_.size()) return;
   counts_.resize(labels, 0.0);
+  first_.resize(labels, never);
   bank_.resize(labels);
 }
 
 void OneAgainstAll::set_counts(std::vector<double> counts) {
   resize(counts.size());
   counts_ = std::move(counts);
-  learned_labels_ = counts_.size() - std::count(counts_.begin(), counts_.end(), 0.0);
+  learned_labels_ = 0;
+  for (std::size_t label = 0; label < labels(); ++label) {
+    first_[label] = counts_[label] > 0.0 ? known : never;
+    learned_labels_ += counts_[label] > 0.0;
+  }
 }
 
-// Encodes the rows of a chunk, turns their label sets into a list of rows per label, and finds
-// where each new label's model begins.
+// Encodes the rows of a chunk, lists their labels by row and block, and counts them.
 void OneAgainstAll::begin_chunk(const Matrix& X, const LabelSets& y, const float* weight,
                                 const std::int64_t* order, std::size_t rows) {
-  Chunk& c = chunk_;
-  c.examples.clear();
-  c.weight.assign(rows, 1.0f);
-  c.first.resize(labels());
-  for (std::size_t label = 0; label < labels(); ++label) {
-    c.first[label] = counts_[label] > 0.0 ? known_before : never;
-  }
-  c.positive_begin.assign(labels() + 1, 0);
+  examples_.clear();
+  weight_.assign(rows, 1.0f);
+  positives_.clear();
   for (std::size_t i = 0; i < rows; ++i) {
-    const std::size_t row = order[i];
-    if (weight != nullptr) c.weight[i] = weight[row];
-    if (c.weight[i] > 0.0f) {
-      bank_.observe(X, row, c.weight[i], c.examples);
+    const auto row = static_cast<std::size_t>(order[i]);
+    if (weight != nullptr) weight_[i] = weight[row];
+    if (weight_[i] > 0.0f) {
+      bank_.observe(X, row, weight_[i], examples_);
     } else {
-      bank_.encode(X, row, c.examples);
+      bank_.encode(X, row, examples_);
+      continue;
     }
     for (const LabelId label : y[row]) {
-      ++c.positive_begin[label + 1];
-      if (c.weight[i] > 0.0f) {
-        c.first[label] = std::min(c.first[label], static_cast<std::int32_t>(i));
-        if (counts_[label] == 0.0) ++learned_labels_;
-        counts_[label] += c.weight[i];
+      positives_.push_back({label / 8, static_cast<std::uint32_t>(i), 1u << label % 8});
+      if (first_[label] == never) {
+        first_[label] = static_cast<std::int32_t>(i);
+        new_labels_.push_back(label);
       }
+      counts_[label] += weight_[i];
     }
   }
-  for (std::size_t label = 0; label < labels(); ++label) {
-    c.positive_begin[label + 1] += c.positive_begin[label];
-  }
-  c.positive_row.resize(c.positive_begin.back());
-  for (std::size_t i = 0; i < rows; ++i) {
-    for (const LabelId label : y[order[i]]) {
-      c.positive_row[c.positive_begin[label]++] = static_cast<std::uint32_t>(i);
-    }
-  }
-  // Filling moved every beginning to the next one's place: move them back.
-  for (std::size_t label = labels(); label > 0; --label) {
-    c.positive_begin[label] = c.positive_begin[label - 1];
-  }
-  c.positive_begin[0] = 0;
 }
 
-// Takes eight labels through the chunk: predict, note the best so far of each row, learn.
-void OneAgainstAll::learn_block(std::size_t block, std::vector<unsigned char>& positive,
-                                float* best, LabelId* predicted) {
-  const auto rows = static_cast<std::int32_t>(chunk_.examples.size());
+void OneAgainstAll::end_chunk() {
+  for (const LabelId label : new_labels_) first_[label] = known;
+  learned_labels_ += new_labels_.size();
+  new_labels_.clear();
+  examples_done_ += examples_.size();
+}
+
+// Takes eight labels through one row: predict, note the best so far, learn.
+void OneAgainstAll::learn_cell(std::size_t block, std::size_t row, unsigned positive,
+                               Best& best) {
   const std::size_t lanes = std::min<std::size_t>(8, labels() - 8 * block);
-  std::int32_t first[8];
-  std::int32_t begin = rows;
-  positive.assign(rows, 0);
+  const std::int32_t* first = first_.data() + 8 * block;
+  const auto now = static_cast<std::int32_t>(row);
+  const float negative_target = bank_.params().loss == Loss::squared ? 0.0f : -1.0f;
+  const Example x = examples_[row];
+  float p[8], y[8];
+  bank_.predict8(block, x, p);
+  unsigned active = 0;
   for (std::size_t lane = 0; lane < lanes; ++lane) {
-    const std::size_t label = 8 * block + lane;
-    first[lane] = chunk_.first[label];
-    begin = std::min(begin, std::max(first[lane], 0));
-    for (std::size_t i = chunk_.positive_begin[label]; i < chunk_.positive_begin[label + 1]; ++i) {
-      positive[chunk_.positive_row[i]] |= static_cast<unsigned char>(1u << lane);
+    y[lane] = positive >> lane & 1 ? 1.0f : negative_target;
+    if (first[lane] <= now) active |= 1u << lane;
+    if (first[lane] < now && p[lane] > best.margin[row]) {
+      best.margin[row] = p[lane];
+      best.label[row] = static_cast<LabelId>(8 * block + lane);
     }
   }
-  const float negative_target = bank_.params().loss == Loss::squared ? 0.0f : -1.0f;
-  for (std::int32_t i = begin; i < rows; ++i) {
-    const Example x = chunk_.examples[i];
-    float p[8], y[8];
-    bank_.predict8(block, x, p);
-    unsigned active = 0;
-    for (std::size_t lane = 0; lane < lanes; ++lane) {
-      y[lane] = positive[i] >> lane & 1 ? 1.0f : negative_target;
-      if (first[lane] <= i) active |= 1u << lane;
-      if (first[lane] < i && p[lane] > best[i]) {
-        best[i] = p[lane];
-        predicted[i] = static_cast<LabelId>(8 * block + lane);
+  if (active != 0 && weight_[row] > 0.0f) bank_.learn8(block, x, p, y, weight_[row], active);
+}
+
+// Blocks outside, rows inside; positives_ are ordered by block, then row.
+void OneAgainstAll::learn_blocks(std::size_t begin, std::size_t end, Best& best) {
+  auto next = std::lower_bound(positives_.begin(), positives_.end(), begin,
+                               [](const Positive& p, std::size_t block) { return p.block < block; });
+  for (std::size_t block = begin; block < end; ++block) {
+    for (std::size_t row = 0; row < examples_.size(); ++row) {
+      unsigned lanes = 0;
+      for (; next != positives_.end() && next->block == block && next->row == row; ++next) {
+        lanes |= next->lanes;
       }
+      learn_cell(block, row, lanes, best);
     }
-    if (chunk_.weight[i] > 0.0f) bank_.learn8(block, x, p, y, chunk_.weight[i], active);
+  }
+}
+
+// Rows outside, blocks inside; positives_ are ordered by row, then block.
+void OneAgainstAll::learn_rows(Best& best) {
+  auto next = positives_.begin();
+  for (std::size_t row = 0; row < examples_.size(); ++row) {
+    for (std::size_t block = 0; 8 * block < labels(); ++block) {
+      unsigned lanes = 0;
+      for (; next != positives_.end() && next->block == block && next->row == row; ++next) {
+        lanes |= next->lanes;
+      }
+      learn_cell(block, row, lanes, best);
+    }
   }
 }
 
 std::size_t OneAgainstAll::learn(const Matrix& X, const LabelSets& y, const float* weight,
                                  const std::int64_t* order, std::size_t n, std::size_t threads,
                                  LabelId* predicted, const StopRequested& stop) {
+  const bool by_block = bank_.params().layout == Layout::dense;
   const std::size_t blocks = (labels() + 7) / 8;
-  threads = std::max<std::size_t>(1, std::min(threads, blocks));
-  const std::size_t longest = std::min(n, chunk_rows(labels()));
-  std::vector<std::vector<unsigned char>> positive(threads);
-  std::vector<float> best(threads * longest);
-  std::vector<LabelId> best_label(threads * longest);
+  threads = by_block ? std::max<std::size_t>(1, std::min(threads, blocks)) : 1;
+  std::vector<Best> best(threads);
   std::size_t done = 0;
   while (done < n && !stop()) {
-    const std::size_t rows = std::min(longest, n - done);
+    const std::size_t rows = std::min(chunk_rows(labels()), n - done);
     begin_chunk(X, y, weight, order + done, rows);
-    std::fill(best.begin(), best.end(), lowest);
-    std::fill(best_label.begin(), best_label.end(), no_label);
-    parallel_for(blocks, threads, [&](std::size_t begin, std::size_t end, std::size_t thread) {
-      for (std::size_t block = begin; block < end; ++block) {
-        learn_block(block, positive[thread], &best[thread * longest],
-                    &best_label[thread * longest]);
-      }
-    });
-    for (std::size_t i = 0; i < rows; ++i) {
-      std::size_t winner = i;
-      for (std::size_t t = 1; t < threads; ++t) {
-        if (best[t * longest + i] > best[winner]) winner = t * longest + i;
-      }
-      predicted[done + i] = best_label[winner];
+    for (Best& b : best) {
+      b.margin.assign(rows, lowest);
+      b.label.assign(rows, no_label);
     }
+    std::sort(positives_.begin(), positives_.end(), [&](const Positive& a, const Positive& b) {
+      return by_block ? std::tie(a.block, a.row) < std::tie(b.block, b.row)
+                      : std::tie(a.row, a.block) < std::tie(b.row, b.block);
+    });
+    if (by_block) {
+      parallel_for(blocks, threads, [&](std::size_t begin, std::size_t end, std::size_t thread) {
+        learn_blocks(begin, end, best[thread]);
+      });
+    } else {
+      learn_rows(best[0]);
+    }
+    for (std::size_t i = 0; i < rows; ++i) {
+      const Best* winner = &best[0];
+      for (const Best& b : best) {
+        if (b.margin[i] > winner->margin[i]) winner = &b;
+      }
+      predicted[done + i] = winner->label[i];
+    }
+    end_chunk();
     done += rows;
-    examples_ += rows;
   }
   return done;
 }

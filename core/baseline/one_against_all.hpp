@@ -13,9 +13,11 @@
 namespace labeltree {
 
 // A label's model takes part from the label's first example on: before that it neither learns nor
-// is predicted. Models do not influence each other, so the loops run over blocks of eight labels
-// outside and over a chunk of examples inside, which keeps a block's weights in the cache; the
-// result is the same, bit for bit, for any chunk length and any number of threads.
+// is predicted. Models of the dense layout do not influence each other: there the loops run over
+// blocks of eight labels outside and over a chunk of examples inside, which keeps a block's weights
+// in the cache, and blocks are shared among threads. In the hashed layout labels may share
+// weights, so examples are outside and one thread learns. Either way the result is the same, bit
+// for bit, for any chunk length and any number of threads.
 class OneAgainstAll {
  public:
   explicit OneAgainstAll(const BankParams& params) : bank_(params) {}
@@ -52,14 +54,29 @@ class OneAgainstAll {
   const Bank& bank() const { return bank_; }
   void set_counts(std::vector<double> counts);
   const std::vector<double>& counts() const { return counts_; }
-  std::uint64_t& examples() { return examples_; }
-  std::uint64_t examples() const { return examples_; }
+  std::uint64_t& examples() { return examples_done_; }
+  std::uint64_t examples() const { return examples_done_; }
 
  private:
+  // The labels of a row that fall into one block, as a set of lanes.
+  struct Positive {
+    std::uint32_t block;
+    std::uint32_t row;
+    unsigned lanes;
+  };
+
+  // The best label of each row of a chunk before the row was learned.
+  struct Best {
+    std::vector<float> margin;
+    std::vector<LabelId> label;
+  };
+
   void begin_chunk(const Matrix& X, const LabelSets& y, const float* weight,
                    const std::int64_t* order, std::size_t rows);
-  void learn_block(std::size_t block, std::vector<unsigned char>& positive, float* best,
-                   LabelId* predicted);
+  void end_chunk();
+  void learn_blocks(std::size_t begin, std::size_t end, Best& best);
+  void learn_rows(Best& best);
+  void learn_cell(std::size_t block, std::size_t row, unsigned positive, Best& best);
   unsigned learned_lanes(std::size_t block) const;
   template <class Visit>
   void visit_margins(ExampleBuffer& examples, const Matrix& X, std::size_t begin, std::size_t end,
@@ -69,19 +86,18 @@ class OneAgainstAll {
                         Work work) const;
 
   Bank bank_;
-  std::uint64_t examples_ = 0;  // rows learned so far
+  std::uint64_t examples_done_ = 0;
   std::size_t learned_labels_ = 0;
   std::vector<double> counts_;  // weight of the examples of each label; zero: never learned
 
+  // For each label the row of the chunk in which it was first seen; `known` if before the chunk.
+  std::vector<std::int32_t> first_;
+
   // One chunk of examples while learning; kept to reuse its memory.
-  struct Chunk {
-    ExampleBuffer examples;
-    std::vector<float> weight;
-    std::vector<std::size_t> positive_begin;  // label -> its rows in `positive_row`
-    std::vector<std::uint32_t> positive_row;
-    std::vector<std::int32_t> first;          // label -> the row of its first example
-  };
-  Chunk chunk_;
+  ExampleBuffer examples_;
+  std::vector<float> weight_;
+  std::vector<Positive> positives_;
+  std::vector<LabelId> new_labels_;
 };
 
 }  // namespace labeltree

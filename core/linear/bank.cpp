@@ -106,7 +106,7 @@ void Bank::predict8(std::size_t block, const Example& x, float* p) const {
   std::visit([&](const auto& weights) { weights.dot8(block, x, p); }, weights_);
 }
 
-// eta h, or eta h / t^power where t counts the weight a model has learned from.
+// eta h, or eta h / t^power where t counts the weight of the examples shown to the model.
 float Bank::step_size(std::size_t model, float weight) {
   if (params_.power == 0.0f || params_.update != Update::sgd) return params_.step * weight;
   steps_[model] += weight;
@@ -114,9 +114,9 @@ float Bank::step_size(std::size_t model, float weight) {
 }
 
 void Bank::learn(std::size_t model, const Example& x, float p, float y, float weight) {
+  const float step = step_size(model, weight);
   const float g = gradient(params_.loss, p, y);
   if (std::abs(g) <= params_.min_gradient) return;
-  const float step = step_size(model, weight);
   std::visit(
       [&](auto& weights) {
         if (params_.update == Update::sgd) {
@@ -134,9 +134,11 @@ void Bank::learn(std::size_t model, const Example& x, float p, float y, float we
 void Bank::learn8(std::size_t block, const Example& x, const float* p, const float* y,
                   float weight, unsigned active) {
   float hg2[8] = {};
+  float step[8];
   unsigned moving = 0;
   for (unsigned lane = 0; lane < 8; ++lane) {
     if (!(active >> lane & 1)) continue;
+    step[lane] = step_size(8 * block + lane, weight);
     const float g = gradient(params_.loss, p[lane], y[lane]);
     if (std::abs(g) <= params_.min_gradient) continue;
     hg2[lane] = weight * g * g;
@@ -150,12 +152,12 @@ void Bank::learn8(std::size_t block, const Example& x, const float* p, const flo
         if (params_.update == Update::adaptive) weights.accumulate8(block, x, hg2, kappa);
         for (unsigned lane = 0; lane < 8; ++lane) {
           if (!(moving >> lane & 1)) continue;
-          const float step = step_size(8 * block + lane, weight);
           if (params_.update == Update::adaptive) {
             u[lane] = x.rate * importance_aware_step(params_.loss, p[lane], y[lane],
-                                                     x.rate * kappa[lane], step);
+                                                     x.rate * kappa[lane], step[lane]);
           } else {
-            u[lane] = importance_aware_step(params_.loss, p[lane], y[lane], x.squared_norm, step);
+            u[lane] = importance_aware_step(params_.loss, p[lane], y[lane], x.squared_norm,
+                                            step[lane]);
           }
         }
         if (params_.update == Update::adaptive) {

@@ -92,7 +92,7 @@ class Bank {
   double total_norm_ = 0.0;     // S: the weighted sum of their squared norms
   std::size_t slots_;           // features, or the size of the table if that is smaller
   AlignedFloats largest_;       // N: the largest |x| of each feature slot; zero if never seen
-  std::vector<double> steps_;   // sgd with power: the weight each model has learned from
+  std::vector<double> steps_;   // sgd with power: the weight of each model's examples
   std::variant<DenseWeights, HashedWeights> weights_;
 };
 

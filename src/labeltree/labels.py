@@ -9,8 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.utils import column_or_1d
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils import assert_all_finite, column_or_1d
 
 Label = Any  # an int or a str; bools and whole floats are taken as they come
 Kind = Literal["class", "sets", "indicator", "sparse indicator"]
@@ -82,7 +81,7 @@ class Targets:
     def parse(cls, y: Any) -> Targets:
         """Read labels: a 1-d array or list, a list of lists, or an indicator matrix."""
         if y is None:
-            raise ValueError("y is missing: this estimator requires y to be passed")
+            raise ValueError("a classifier requires y to be passed, but the target y is None")
         if sp.issparse(y):
             return cls._from_indicator(sp.csr_matrix(y), "sparse indicator")
         if isinstance(y, Sequence) and not isinstance(y, str) and any(map(_is_set, y)):
@@ -96,7 +95,7 @@ class Targets:
 
     @classmethod
     def _from_classes(cls, y: NDArray[Any]) -> Targets:
-        check_classification_targets(y)
+        assert_all_finite(y, input_name="y")
         distinct, index = _distinct(y)
         offset = np.arange(len(y) + 1, dtype=np.int64)
         return cls("class", offset, distinct, index)
@@ -141,6 +140,13 @@ class Targets:
         """Whether a row may have several labels, or none."""
         return self.kind != "class"
 
+    def by_appearance(self) -> list[Label]:
+        """Return the labels in the order in which they first appear; columns in their order."""
+        if self.kind.endswith("indicator"):
+            return self.distinct
+        _, first = np.unique(self.index, return_index=True)
+        return [self.distinct[i] for i in np.argsort(first)]
+
     def ids(self, vocabulary: Vocabulary) -> NDArray[np.uint32]:
         """Translate into ids; every label must be in the vocabulary."""
         return vocabulary.ids(self.distinct).astype(np.uint32)[self.index]
@@ -170,7 +176,10 @@ def _scalar(label: Any) -> Label:
         return label
     if isinstance(label, float) and label.is_integer():
         return label
-    raise ValueError(f"the label {label!r} is a {type(label).__name__}, expected an int or a str")
+    raise ValueError(
+        f"Unknown label type: the label {label!r} is a {type(label).__name__}, expected an int or "
+        "a str; numbers to be estimated are a matter for a regressor"
+    )
 
 
 def _distinct(labels: NDArray[Any]) -> tuple[list[Label], NDArray[np.int64]]:

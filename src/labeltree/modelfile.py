@@ -52,7 +52,10 @@ def write(path: str | os.PathLike[str], header: dict[str, Any], arrays: Arrays) 
     }
     beside = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
+        beside.touch(exist_ok=False)
+        mode = beside.stat().st_mode  # what the user's umask gives; safetensors gives less
         save_file(dict(arrays), beside, metadata)
+        beside.chmod(mode)
         _sync(beside)
         os.replace(beside, path)
     except SafetensorError as error:  # safetensors reports a full disk or a missing folder so

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -13,34 +14,38 @@ from sklearn.utils.validation import check_array, validate_data
 from labeltree import _core
 
 
-def as_matrix(estimator: Any, X: Any, *, reset: bool) -> _core.Matrix:
-    """Check the rows of X and hand them to the core, without a copy where none is needed.
+def as_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
+    """Check the rows of X and return them as CSR or C-ordered 32-bit floats.
 
-    Float32 CSR or C-ordered arrays are used as they are. Anything else costs a conversion; a
-    CSR matrix with duplicate entries costs a copy in which they are summed. The caller's arrays
-    are never written to.
+    What has that form already is not copied; anything else costs a conversion, and CSR with
+    duplicate entries a copy in which they are summed. The caller's arrays are never written to.
     """
     X = validate_data(estimator, X, reset=reset, accept_sparse="csr", dtype=np.float32, order="C")
-    if not sp.issparse(X):
-        return _core.Matrix.dense(X)
-    if not X.has_canonical_format:
+    if sp.issparse(X) and not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
-    indices = X.indices
+    return X
+
+
+def as_matrix(rows: Any) -> _core.Matrix:
+    """Hand checked rows to the core, which borrows them."""
+    if not sp.issparse(rows):
+        return _core.Matrix.dense(rows)
+    indices = rows.indices
     if indices.dtype == np.int32:
         indices = indices.view(np.uint32)  # a negative index becomes too large, and is refused
     else:
         if len(indices) and (indices.min() < 0 or indices.max() >= 2**32):
             raise ValueError("X has a feature index outside 0 .. 2^32 - 1")
         indices = indices.astype(np.uint32)
-    return _core.Matrix.sparse(X.indptr.astype(np.int64), indices, X.data, X.shape[1])
+    return _core.Matrix.sparse(rows.indptr.astype(np.int64), indices, rows.data, rows.shape[1])
 
 
 def as_weights(sample_weight: Any, rows: int) -> NDArray[np.float32] | None:
     """Check one weight per row: finite and not negative. A scalar applies to all rows."""
     if sample_weight is None:
         return None
-    if np.ndim(sample_weight) == 0:
+    if isinstance(sample_weight, Real):
         sample_weight = np.full(rows, sample_weight)
     weight: NDArray[np.float32] = check_array(
         sample_weight, ensure_2d=False, dtype=np.float32, input_name="sample_weight"
@@ -67,9 +72,10 @@ def as_threads(n_jobs: int | None) -> int:
     return n_jobs
 
 
-def has_unit_rows(X: Any) -> bool:
+def has_unit_rows(rows: Any) -> bool:
     """Tell whether all rows that are not empty have length one, to one percent."""
-    squares = X.multiply(X).sum(axis=1) if sp.issparse(X) else np.square(X).sum(axis=1)
+    squares = rows.multiply(rows) if sp.issparse(rows) else np.square(rows)
+    squares = squares.sum(axis=1)
     squares = np.asarray(squares).ravel()
     squares = squares[squares > 0]
     return bool(len(squares) > 0 and np.all(np.abs(squares - 1.0) < 0.02))

@@ -21,7 +21,7 @@ from labeltree import _core, modelfile
 from labeltree.labels import Label, Targets, Vocabulary
 from labeltree.metrics import precision_at_k
 from labeltree.progress import Progress
-from labeltree.validation import as_matrix, as_threads, as_weights
+from labeltree.validation import as_matrix, as_rows, as_threads, as_weights
 
 NO_LABEL = np.uint32(0xFFFFFFFF)  # the core's id for "none"
 
@@ -29,8 +29,8 @@ NO_LABEL = np.uint32(0xFFFFFFFF)  # the core's id for "none"
 class Batch(NamedTuple):
     """Rows to learn from, all of them checked."""
 
-    X: Any
-    matrix: _core.Matrix
+    rows: Any  # CSR or a dense array
+    matrix: _core.Matrix  # the same, as the core sees them
     targets: Targets
     weight: NDArray[np.float32] | None
 
@@ -40,7 +40,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
 
     A subclass settles the parameters left to the data (``_settle``), makes its core learner from
     parameters and settled attributes (``_make_learner``), and ranks labels (``_topk``). A core
-    learner offers ``resize``, ``learn``, ``examples``, ``learned_labels``, ``state`` and ``restore``.
+    learner has ``resize``, ``learn``, ``examples``, ``learned_labels``, ``state``, ``restore``.
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -61,7 +61,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
     progress_: Progress
 
     @abstractmethod
-    def _settle(self, batch: Batch, n_labels: int, *, streaming: bool) -> None:
+    def _settle(self, batch: Batch, *, streaming: bool) -> None:
         """Set the fitted attributes that depend on the first batch."""
 
     @abstractmethod
@@ -95,7 +95,9 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         """
         self._validate_params()
         batch = self._check(X, y, sample_weight, reset=True)
-        self._start(batch, None, streaming=False)
+        if batch.weight is not None and not batch.weight.any():
+            raise ValueError("sample_weight is zero for every row: there is nothing to learn from")
+        self._start(batch, batch.targets.distinct, streaming=False)
         random = check_random_state(self.random_state)
         order = np.arange(batch.matrix.rows)
         for number in range(self.passes):
@@ -123,7 +125,9 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         self._validate_params()
         batch = self._check(X, y, sample_weight, reset=first)
         if first:
-            self._start(batch, classes, streaming=True)
+            self._start(batch, [], streaming=True)
+        if classes is not None:
+            self._vocabulary.add(Targets.parse(classes).distinct)
         self._learn(batch, np.arange(batch.matrix.rows), record=True)
         return self
 
@@ -143,21 +147,21 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
                 "data learned before; fit a new estimator to change the task"
             )
         weight = as_weights(sample_weight, rows)
-        return Batch(X, as_matrix(self, X, reset=reset), targets, weight)
+        checked = as_rows(self, X, reset=reset)
+        return Batch(checked, as_matrix(checked), targets, weight)
 
-    def _start(self, batch: Batch, classes: Any, *, streaming: bool) -> None:
-        """Begin with no knowledge, for data like `batch`."""
-        self._vocabulary = Vocabulary([] if classes is None else Targets.parse(classes).distinct)
+    def _start(self, batch: Batch, labels: list[Label], *, streaming: bool) -> None:
+        """Begin with no knowledge but the order of some labels, for data like `batch`."""
+        self._settle(batch, streaming=streaming)
+        self._vocabulary = Vocabulary(labels)
         self._kind = batch.targets.kind
-        n_labels = len(set(self._vocabulary.tolist()).union(batch.targets.distinct))
-        self._settle(batch, n_labels, streaming=streaming)
         self._learner = self._make_learner()
         self.progress_ = Progress()
 
     def _learn(self, batch: Batch, order: NDArray[np.int64], *, record: bool) -> None:
         """Learn rows in the given order; count progressive errors if `record`."""
         targets = batch.targets
-        self._vocabulary.add(targets.distinct)
+        self._vocabulary.add(targets.by_appearance())
         self._learner.resize(len(self._vocabulary))
         ids = targets.ids(self._vocabulary)
         predicted = np.full(len(order), NO_LABEL)
@@ -275,7 +279,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
     def _matrix(self, X: Any) -> _core.Matrix:
         """Check rows to predict."""
         check_is_fitted(self)
-        matrix = as_matrix(self, X, reset=False)
+        matrix = as_matrix(as_rows(self, X, reset=False))
         if self.n_labels_ == 0:
             raise NotFittedError(
                 "no label was learned yet: all rows seen had no labels or weight zero"

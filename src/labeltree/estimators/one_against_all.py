@@ -41,8 +41,8 @@ class OneAgainstAllClassifier(OnlineClassifier):
         batch have unit length, as tf-idf rows do, else "max".
     layout : {"auto", "dense", "hashed"}, default="auto"
         "dense" keeps labels x features weights; "hashed" keeps 2 ** bits weights, shared by
-        chance. "auto" is "dense" for dense rows, and for sparse ones if at the first batch labels
-        x features is at most 2 ** 22, else "hashed".
+        chance. "auto" is "dense" for dense rows, and in `fit` for sparse ones if labels x features
+        is at most 2 ** 22, else "hashed".
     bits : int, default=None
         Size of the hashed table: 2 ** bits weights of 8 bytes. None takes twice labels x
         features seen, rounded up to a power of two, from 16 to 26 bits, for `fit`, and 24 bits
@@ -58,7 +58,8 @@ class OneAgainstAllClassifier(OnlineClassifier):
     random_state : int, RandomState instance or None, default=None
         Seed of that order.
     n_jobs : int, default=None
-        Number of threads; -1 takes all processors. The model does not depend on it.
+        Number of threads, -1 for all processors: for prediction, and for learning in the dense
+        layout. The model does not depend on it.
 
     Attributes
     ----------
@@ -130,17 +131,19 @@ class OneAgainstAllClassifier(OnlineClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _settle(self, batch: Batch, n_labels: int, *, streaming: bool) -> None:
+    def _settle(self, batch: Batch, *, streaming: bool) -> None:
         self.scale_ = self.scale
         if self.scale == "auto":
-            self.scale_ = "none" if has_unit_rows(batch.X) else "max"
+            self.scale_ = "none" if has_unit_rows(batch.rows) else "max"
+        sparse = sp.issparse(batch.rows)
+        n_labels = len(batch.targets.distinct)
+        seen = len(np.unique(batch.rows.indices)) if sparse else self.n_features_in_
         self.layout_ = self.layout
         if self.layout == "auto":
-            small = n_labels * self.n_features_in_ <= 2**22
-            self.layout_ = "dense" if small or not sp.issparse(batch.X) else "hashed"
-        self.bits_ = 24 if self.bits is None else self.bits
+            small = not streaming and n_labels * self.n_features_in_ <= 2**22
+            self.layout_ = "dense" if small or not sparse else "hashed"
+        self.bits_ = self.bits or 24
         if self.bits is None and not streaming:
-            seen = len(np.unique(batch.X.indices)) if sp.issparse(batch.X) else self.n_features_in_
             self.bits_ = int(np.clip(np.ceil(np.log2(2 * n_labels * (seen + 1))), 16, 26))
 
     def _make_learner(self) -> _core.OneAgainstAll:

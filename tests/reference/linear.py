@@ -1,0 +1,81 @@
+"""One linear model, slow and obvious: the update rule as docs/learner.md states it."""
+
+import math
+from collections import defaultdict
+
+from scipy.special import wrightomega
+
+CONSTANT = "constant"
+
+
+def gradient(loss, p, y):
+    if loss == "logistic":
+        return -y / (1 + math.exp(y * p))
+    if loss == "squared":
+        return 2 * (p - y)
+    return -y if y * p < 1 else 0.0
+
+
+def importance_aware_step(loss, p, y, kappa, step):
+    if loss == "logistic":
+        margin = y * p
+        if margin > 30:  # exp(margin) would drown everything else; the slope stays the same
+            return y * step * math.exp(-margin)
+        # z + exp(z) = q is solved by q - omega(q), omega being Wright's function.
+        q = margin + math.exp(margin) + step * kappa
+        z = q - float(wrightomega(q).real)
+        return y * (z - margin) / kappa
+    if loss == "squared":
+        return (y - p) * (1 - math.exp(-2 * step * kappa)) / kappa
+    return y * min(step, (1 - y * p) / kappa) if y * p < 1 else 0.0
+
+
+class LinearModel:
+    """Examples are dicts of feature: value."""
+
+    def __init__(self, loss, update, scale, step, power=0.0, min_gradient=0.0):
+        self.loss, self.update, self.scale = loss, update, scale
+        self.step, self.power, self.min_gradient = step, power, min_gradient
+        self.w = defaultdict(float)
+        self.G = defaultdict(float)
+        self.N = {CONSTANT: 1.0}
+        self.S = self.T = self.t = 0.0
+
+    def scaled(self, x):
+        x = {**x, CONSTANT: 1.0}
+        return {i: v / self.N[i] if self.scale == "max" else v for i, v in x.items() if i in self.N}
+
+    def predict(self, x):
+        return sum(self.w[i] * v for i, v in self.scaled(x).items())
+
+    def note_ranges(self, x):
+        for i, v in x.items():
+            if v != 0:
+                self.N[i] = max(self.N.get(i, 0.0), abs(v))
+
+    def learn(self, x, y, h=1.0):
+        self.note_ranges(x)
+        p = self.predict(x)
+        x = self.scaled(x)
+        norm = sum(v * v for v in x.values())
+        self.S += h * norm
+        self.T += h
+        m = math.sqrt(self.T / self.S)
+        self.t += h
+        g = gradient(self.loss, p, y)
+        if abs(g) <= self.min_gradient:
+            return p
+        if self.update == "sgd":
+            step = self.step * h / self.t**self.power
+            u = importance_aware_step(self.loss, p, y, norm, step)
+            for i, v in x.items():
+                self.w[i] += u * v
+            return p
+        for i, v in x.items():
+            self.G[i] += h * g * g * v * v
+        s = {i: 1 / math.sqrt(self.G[i]) if self.G[i] > 0 else 0.0 for i in x}
+        kappa = m * sum(v * v * s[i] for i, v in x.items())
+        u = importance_aware_step(self.loss, p, y, kappa, self.step * h)
+        for i, v in x.items():
+            self.w[i] += u * m * s[i] * v
+        return p
