@@ -3,6 +3,9 @@
 
 namespace nb = nanobind;
 
+void bind_text(nb::module_& m);
+
 NB_MODULE(_core, m) {
   m.doc() = "The compiled core of labeltree. Private: use the classes and functions of labeltree.";
+  bind_text(m);
 }
