@@ -8,7 +8,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace labeltree {
+namespace labeltree::text {
 
 // Unlike std::vector it never fills memory it is about to overwrite, grows by realloc (which moves
 // pages, not bytes, once an array is large), and can give its memory away without a copy.
@@ -65,4 +65,4 @@ class Buffer {
   std::size_t capacity_ = 0;
 };
 
-}  // namespace labeltree
+}  // namespace labeltree::text

@@ -1,6 +1,6 @@
 #include "text/error.hpp"
 
-namespace labeltree {
+namespace labeltree::text {
 
 std::string quote(std::string_view token) {
   constexpr std::size_t kLongest = 40;
@@ -27,4 +27,4 @@ void fail(std::string_view what, std::string_view token, std::string_view proble
   throw ParseError(std::string(what) + ' ' + quote(token) + ' ' + std::string(problem));
 }
 
-}  // namespace labeltree
+}  // namespace labeltree::text

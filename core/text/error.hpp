@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace labeltree {
+namespace labeltree::text {
 
 // Says what is wrong and what was expected; the reader adds the line, its caller the file.
 class ParseError : public std::runtime_error {
@@ -26,4 +26,4 @@ std::string quote(std::string_view token);
 // Throws `what "token" problem`.
 [[noreturn]] void fail(std::string_view what, std::string_view token, std::string_view problem);
 
-}  // namespace labeltree
+}  // namespace labeltree::text

@@ -7,7 +7,7 @@
 #include "text/number.hpp"
 #include "text/utf8.hpp"
 
-namespace labeltree {
+namespace labeltree::text {
 
 std::string_view integer_part(std::string_view token) {
   std::string_view text = token;
@@ -63,4 +63,4 @@ bool Labels::is_integer(std::size_t id) const {
   return rule_ == LabelRule::typed && !integer_part(name(id)).empty();
 }
 
-}  // namespace labeltree
+}  // namespace labeltree::text

@@ -10,7 +10,7 @@
 
 #include "hash.hpp"
 
-namespace labeltree {
+namespace labeltree::text {
 
 // How a token becomes a label.
 //   typed  an integer, if it is written as one: `12`, `-3`, `+1`, or `1.0` with zeros only after the
@@ -59,4 +59,4 @@ void for_each_label(std::string_view list, char separator, F&& f) {
   }
 }
 
-}  // namespace labeltree
+}  // namespace labeltree::text

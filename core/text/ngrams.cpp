@@ -6,7 +6,7 @@
 #include "hash.hpp"
 #include "text/utf8.hpp"
 
-namespace labeltree {
+namespace labeltree::text {
 namespace {
 
 // Seeds that keep the word `the` and the characters `the` apart. Part of the model format.
@@ -91,4 +91,4 @@ void Ngrams::add(std::string_view text, Rows& rows) {
   if (options_.unit_length) rows.scale_to_unit_length();
 }
 
-}  // namespace labeltree
+}  // namespace labeltree::text

@@ -8,7 +8,7 @@
 
 #include "text/rows.hpp"
 
-namespace labeltree {
+namespace labeltree::text {
 
 struct NgramOptions {
   unsigned word_ngrams = 1;           // sequences of 1 to so many words; 0 for none
@@ -44,4 +44,4 @@ class Ngrams {
   std::vector<std::size_t> points_;  // where the code points of one word start
 };
 
-}  // namespace labeltree
+}  // namespace labeltree::text

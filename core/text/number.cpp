@@ -8,7 +8,7 @@
 
 #include "text/error.hpp"
 
-namespace labeltree {
+namespace labeltree::text {
 namespace {
 
 // Whether a decimal literal that no double can hold is too small (it is then zero) and not too
@@ -73,4 +73,4 @@ std::uint32_t parse_index(std::string_view token, std::uint64_t limit) {
   return static_cast<std::uint32_t>(index);
 }
 
-}  // namespace labeltree
+}  // namespace labeltree::text

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace labeltree {
+namespace labeltree::text {
 
 constexpr bool is_digit(char c) { return static_cast<unsigned char>(c - '0') < 10; }
 constexpr bool is_blank(char c) { return c == ' ' || c == '\t'; }
@@ -63,4 +63,4 @@ inline const char* read_float(const char* p, const char* end, std::string_view w
 // A feature index: digits only, below `limit`. Throws with the reason otherwise.
 std::uint32_t parse_index(std::string_view token, std::uint64_t limit);
 
-}  // namespace labeltree
+}  // namespace labeltree::text

@@ -7,7 +7,7 @@
 
 #include "text/rows.hpp"
 
-namespace labeltree {
+namespace labeltree::text {
 
 inline constexpr std::uint64_t kMaxFeatures = std::uint64_t{1} << 32;
 
@@ -35,4 +35,4 @@ inline bool is_blank_line(std::string_view line) {
   return line.find_first_not_of(" \t") == std::string_view::npos;
 }
 
-}  // namespace labeltree
+}  // namespace labeltree::text

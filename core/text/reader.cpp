@@ -5,7 +5,7 @@
 
 #include "text/error.hpp"
 
-namespace labeltree {
+namespace labeltree::text {
 namespace {
 
 constexpr std::size_t kMaxBadLinesKept = 100;
@@ -95,4 +95,4 @@ void Reader::finish_file() {
   }
 }
 
-}  // namespace labeltree
+}  // namespace labeltree::text

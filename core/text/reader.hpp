@@ -12,7 +12,7 @@
 #include "text/parser.hpp"
 #include "text/rows.hpp"
 
-namespace labeltree {
+namespace labeltree::text {
 
 struct ReaderLimits {
   std::size_t batch_rows;   // feed() stops when so many rows wait to be taken
@@ -64,4 +64,4 @@ class Reader {
   std::vector<BadLine> bad_lines_;  // the first ones only
 };
 
-}  // namespace labeltree
+}  // namespace labeltree::text

@@ -8,7 +8,7 @@
 
 #include "text/error.hpp"
 
-namespace labeltree {
+namespace labeltree::text {
 
 Rows::Rows(LabelRule rule) : batch_(empty_batch()), labels_(rule) { start_row(); }
 
@@ -110,4 +110,4 @@ Batch Rows::take() {
   return std::exchange(batch_, std::move(next));
 }
 
-}  // namespace labeltree
+}  // namespace labeltree::text

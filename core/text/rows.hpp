@@ -8,7 +8,7 @@
 #include "text/buffer.hpp"
 #include "text/labels.hpp"
 
-namespace labeltree {
+namespace labeltree::text {
 
 // Finished rows: row i has the features [row_offsets[i], row_offsets[i + 1]), strictly ascending by
 // index, the labels [label_offsets[i], label_offsets[i + 1]), each once, and an importance weight.
@@ -64,4 +64,4 @@ class Rows {
   float weight_ = 1;
 };
 
-}  // namespace labeltree
+}  // namespace labeltree::text

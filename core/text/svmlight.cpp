@@ -3,7 +3,7 @@
 #include "text/error.hpp"
 #include "text/number.hpp"
 
-namespace labeltree {
+namespace labeltree::text {
 namespace {
 
 std::string_view take_token(std::string_view& line) {
@@ -66,4 +66,4 @@ void SvmlightParser::parse(std::string_view line, Rows& rows) {
   rows.finish_row();
 }
 
-}  // namespace labeltree
+}  // namespace labeltree::text

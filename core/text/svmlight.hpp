@@ -3,7 +3,7 @@
 
 #include "text/parser.hpp"
 
-namespace labeltree {
+namespace labeltree::text {
 
 // A line that starts with a blank, or with a feature, has no label. `qid` is checked and ignored.
 // Indices are kept as written, from 0 or from 1. `#` inside a label is part of the label.
@@ -23,4 +23,4 @@ std::string_view take_labels(std::string_view& line);
 // Adds the features of the rest of such a line; each index must be below `limit`.
 void add_features(std::string_view features, std::uint64_t limit, Rows& rows);
 
-}  // namespace labeltree
+}  // namespace labeltree::text

@@ -3,7 +3,7 @@
 #include "text/error.hpp"
 #include "text/utf8.hpp"
 
-namespace labeltree {
+namespace labeltree::text {
 
 void TsvParser::parse(std::string_view line, Rows& rows) {
   if (line.empty()) return;
@@ -19,4 +19,4 @@ void TsvParser::parse(std::string_view line, Rows& rows) {
   rows.finish_row();
 }
 
-}  // namespace labeltree
+}  // namespace labeltree::text

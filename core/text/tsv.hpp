@@ -4,7 +4,7 @@
 #include "text/ngrams.hpp"
 #include "text/parser.hpp"
 
-namespace labeltree {
+namespace labeltree::text {
 
 // Labels are always text. Without a label separator all that comes before the tab is one label.
 class TsvParser final : public LineParser {
@@ -20,4 +20,4 @@ class TsvParser final : public LineParser {
   Ngrams ngrams_;
 };
 
-}  // namespace labeltree
+}  // namespace labeltree::text

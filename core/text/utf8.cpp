@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <cstring>
 
-namespace labeltree {
+namespace labeltree::text {
 namespace {
 
 // The length of the well-formed code point at the start of `bytes`, 0 if there is none.
@@ -39,4 +39,4 @@ bool is_utf8(std::string_view bytes) {
   return true;
 }
 
-}  // namespace labeltree
+}  // namespace labeltree::text

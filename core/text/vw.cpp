@@ -6,7 +6,7 @@
 #include "text/error.hpp"
 #include "text/number.hpp"
 
-namespace labeltree {
+namespace labeltree::text {
 namespace {
 
 // The next token of a text, taken off it; empty at the end.
@@ -91,4 +91,4 @@ void VwParser::parse(std::string_view line, Rows& rows) {
   rows.finish_row();
 }
 
-}  // namespace labeltree
+}  // namespace labeltree::text

@@ -3,7 +3,7 @@
 
 #include "text/parser.hpp"
 
-namespace labeltree {
+namespace labeltree::text {
 
 // As in Vowpal Wabbit a tag starts with a quote or touches the first bar, so `1|f a` has the tag 1 and
 // no label. Tag and base are ignored. A feature is the hash of its namespace and name, also where the
@@ -20,4 +20,4 @@ class VwParser final : public LineParser {
   std::uint64_t n_features_;
 };
 
-}  // namespace labeltree
+}  // namespace labeltree::text

@@ -8,7 +8,7 @@
 #include "text/number.hpp"
 #include "text/svmlight.hpp"
 
-namespace labeltree {
+namespace labeltree::text {
 namespace {
 
 constexpr std::string_view kExpected = "expected the header \"examples features labels\"";
@@ -88,4 +88,4 @@ void XmcParser::finish_file() {
 
 std::optional<std::uint64_t> XmcParser::n_features() const { return given_ ? *given_ : features_; }
 
-}  // namespace labeltree
+}  // namespace labeltree::text

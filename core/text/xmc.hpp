@@ -4,7 +4,7 @@
 
 #include "text/parser.hpp"
 
-namespace labeltree {
+namespace labeltree::text {
 
 // Every line after the header is an example, even an empty one, until the header's count is
 // reached; only blank lines may follow.
@@ -31,4 +31,4 @@ class XmcParser final : public LineParser {
   std::uint64_t features_ = 0;  // the most that any file's header has announced
 };
 
-}  // namespace labeltree
+}  // namespace labeltree::text

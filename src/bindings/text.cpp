@@ -19,7 +19,7 @@
 namespace nb = nanobind;
 using namespace nb::literals;
 
-namespace labeltree {
+namespace labeltree::text {
 namespace {
 
 // The bytes of anything that has a buffer, for as long as this lives.
@@ -102,10 +102,10 @@ nb::tuple hash_texts(nb::handle data, nb::ndarray<const std::int64_t, nb::ndim<1
 }
 
 }  // namespace
-}  // namespace labeltree
+}  // namespace labeltree::text
 
 void bind_text(nb::module_& m) {
-  using namespace labeltree;
+  using namespace labeltree::text;
   using Features = std::optional<std::uint64_t>;
 
   nb::class_<ReaderLimits>(m, "ReaderLimits")

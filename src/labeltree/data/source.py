@@ -52,17 +52,19 @@ def name_of(path: Path) -> str:
 
 
 def _reader(file: Any) -> Callable[[memoryview], int]:
-    # What returns as soon as some bytes are there suits a pipe that is slow to fill.
-    for method in ("readinto1", "readinto"):
-        if hasattr(file, method):
-            return cast(Callable[[memoryview], int], getattr(file, method))
+    """Return a function that fills the start of a buffer with what is there, 0 at the end."""
+    if not hasattr(file, "read1") and hasattr(file, "readinto"):  # no buffer of its own, no copy
+        return cast(Callable[[memoryview], int], file.readinto)
+    # Not readinto1: it waits for more even if its buffer has something to give, and then a slow
+    # pipe would hold back rows that have arrived.
+    read = getattr(file, "read1", file.read)
 
-    def read(buffer: memoryview) -> int:
-        data = file.read(len(buffer))
+    def copy(buffer: memoryview) -> int:
+        data = read(len(buffer))
         buffer[: len(data)] = data
         return len(data)
 
-    return read
+    return copy
 
 
 class _Unread(io.RawIOBase):

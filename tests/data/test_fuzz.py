@@ -1,0 +1,46 @@
+import io
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rows_check import label_lists
+
+from labeltree.data import DataError, load
+
+TEXT_FORMATS = ["svmlight", "xmc", "vw", "tsv"]
+garbage = st.one_of(
+    st.binary(max_size=200),
+    st.text("0123456789:,|#'\t -.eEinfaqd\n\r\x00é", max_size=200).map(str.encode),
+)
+
+
+def check(data):
+    """What holds of all rows, whatever they were read from."""
+    X = data.X
+    X.check_format(full_check=True)
+    assert X.shape[0] == len(data) == len(label_lists(data)) == len(data.y)
+    assert (X.data - X.data == 0).all()
+
+
+@pytest.mark.parametrize("format_", TEXT_FORMATS)
+@settings(max_examples=300)
+@given(content=garbage)
+def test_garbage_is_an_error_or_rows_but_never_a_crash(format_, content):
+    try:
+        check(load(io.BytesIO(content), format=format_))
+    except DataError as error:
+        assert str(error).isprintable()
+
+
+@pytest.mark.parametrize("format_", TEXT_FORMATS)
+@settings(max_examples=300)
+@given(content=garbage)
+def test_every_line_is_a_row_or_reported(format_, content):
+    try:
+        data = load(io.BytesIO(b"2 9 9\n" + content), format=format_, skip_bad_lines=True)
+    except DataError as error:
+        # Only what concerns the whole file cannot be skipped.
+        assert format_ == "xmc" or "truncated" in str(error)
+        return
+    check(data)
+    assert len(data) + data.bad_lines.count <= content.count(b"\n") + 2
