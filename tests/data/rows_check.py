@@ -1,5 +1,7 @@
 """Helpers to compare rows with what a reference parser says."""
 
+from itertools import pairwise
+
 import numpy as np
 
 
@@ -8,16 +10,14 @@ def row_dicts(rows):
     X = rows.X
     return [
         dict(zip(X.indices[a:b].tolist(), X.data[a:b].tolist(), strict=True))
-        for a, b in zip(X.indptr[:-1], X.indptr[1:], strict=True)
+        for a, b in pairwise(X.indptr)
     ]
 
 
 def label_lists(rows):
     """Return the labels of each row as a list."""
     offsets, ids, vocabulary = rows.labels
-    return [
-        [vocabulary[i] for i in ids[a:b]] for a, b in zip(offsets[:-1], offsets[1:], strict=True)
-    ]
+    return [[vocabulary[i] for i in ids[a:b]] for a, b in pairwise(offsets)]
 
 
 def assert_rows(rows, expected, rtol=0):

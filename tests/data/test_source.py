@@ -85,11 +85,11 @@ def test_name_that_promises_compression_is_held_to_it(tmp_path, content):
 
 
 def test_missing_file_and_directory_are_named(tmp_path):
-    with pytest.raises(FileNotFoundError, match="none.svm"):
+    with pytest.raises(FileNotFoundError, match=r"none\.svm"):
         stream(tmp_path / "none.svm")
     folder = tmp_path / "folder.svm"
     folder.mkdir()
-    with pytest.raises(IsADirectoryError, match="folder.svm"):
+    with pytest.raises(IsADirectoryError, match=r"folder\.svm"):
         stream(folder)
 
 

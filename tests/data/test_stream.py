@@ -63,7 +63,7 @@ def test_batches_joined_are_the_whole(format_, batch_size):
         assert rows.lines_read == content.count(b"\n") + 1
         assert rows.n_features == whole.n_features
     assert all(len(batch) == batch_size for batch in batches[:-1])
-    assert sum(map(label_lists, batches), []) == label_lists(whole)
+    assert [labels for batch in batches for labels in label_lists(batch)] == label_lists(whole)
     joined = np.concatenate([batch.X.data for batch in batches])
     np.testing.assert_array_equal(joined, whole.X.data)
 
