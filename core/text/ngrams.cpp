@@ -14,7 +14,8 @@ constexpr std::uint64_t kWords = 1;
 constexpr std::uint64_t kCharacters = 2;
 
 constexpr bool is_word_byte(unsigned char c) {
-  return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_' || c >= 0x80;
+  return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_' ||
+         c >= 0x80;
 }
 
 // What to write for each byte of a word, 0 for bytes between words.

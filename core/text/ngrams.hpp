@@ -11,9 +11,10 @@
 namespace labeltree::text {
 
 struct NgramOptions {
-  unsigned word_ngrams = 1;           // sequences of 1 to so many words; 0 for none
-  unsigned char_min = 0, char_max = 0;  // sequences of so many code points inside ` word `; 0 for none
-  bool lowercase = true;              // ASCII letters only: what Unicode calls lower case changes
+  unsigned word_ngrams = 1;  // sequences of 1 to so many words; 0 for none
+  unsigned char_min = 0;     // sequences of so many code points inside ` word `, spaces included;
+  unsigned char_max = 0;     // 0 for none
+  bool lowercase = true;     // ASCII letters only: what Unicode calls lower case changes
   unsigned hash_bits = 24;
   bool unit_length = true;
 };

@@ -102,12 +102,7 @@ void Rows::rollback() {
 }
 
 Batch Rows::take() {
-  Batch next = empty_batch();
-  // The next batch is likely to be as large as this one; growing step by step costs a tenth of the time.
-  next.indices.reserve(batch_.indices.size());
-  next.values.reserve(batch_.values.size());
-  taken_ += size();
-  return std::exchange(batch_, std::move(next));
+  return std::exchange(batch_, empty_batch());
 }
 
 }  // namespace labeltree::text

@@ -40,8 +40,7 @@ class Rows {
 
   // The finished rows.
   std::size_t size() const { return batch_.weights.size(); }
-  std::uint64_t total() const { return taken_ + size(); }  // with those that were taken
-  std::uint64_t width() const { return width_; }           // largest index of all rows so far, plus one
+  std::uint64_t width() const { return width_; }  // largest index of all rows so far, plus one
   const Labels& labels() const { return labels_; }
   Batch take();
 
@@ -55,7 +54,6 @@ class Rows {
   std::vector<std::uint64_t> last_row_;  // per label: the serial number of the row that had it last
   std::vector<std::uint64_t> scratch_;
   std::uint64_t serial_ = 0;
-  std::uint64_t taken_ = 0;
   std::uint64_t width_ = 0;
 
   std::size_t known_labels_ = 0;  // when the row was started

@@ -11,8 +11,9 @@ std::size_t code_point_length(std::string_view bytes) {
   const auto at = [&](std::size_t i) { return static_cast<unsigned char>(bytes[i]); };
   const unsigned char lead = at(0);
   if (lead < 0x80) return 1;
-  const std::size_t length = lead >= 0xc2 && lead < 0xe0 ? 2 : (lead & 0xf0) == 0xe0 ? 3 : lead >= 0xf0 && lead < 0xf5 ? 4 : 0;
-  if (length == 0 || bytes.size() < length) return 0;
+  if (lead < 0xc2 || lead > 0xf4) return 0;
+  const std::size_t length = lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+  if (bytes.size() < length) return 0;
   for (std::size_t i = 1; i < length; ++i) {
     if (!is_continuation(bytes[i])) return 0;
   }
@@ -27,10 +28,13 @@ std::size_t code_point_length(std::string_view bytes) {
 
 bool is_utf8(std::string_view bytes) {
   while (!bytes.empty()) {
-    std::uint64_t word;
-    if (bytes.size() >= 8 && (std::memcpy(&word, bytes.data(), 8), (word & 0x8080808080808080ULL) == 0)) {
-      bytes.remove_prefix(8);
-      continue;
+    if (bytes.size() >= 8) {  // plain ASCII, most of the time
+      std::uint64_t word;
+      std::memcpy(&word, bytes.data(), 8);
+      if ((word & 0x8080808080808080ULL) == 0) {
+        bytes.remove_prefix(8);
+        continue;
+      }
     }
     const std::size_t length = code_point_length(bytes);
     if (length == 0) return false;

@@ -37,7 +37,8 @@ void add_label_and_weight(std::string_view head, Rows& rows) {
     token = next;
   }
   if (tokens[0].find(':') != std::string_view::npos) {
-    fail("label", tokens[0], "has a cost: expected label[,label...], cost-sensitive labels are not read");
+    fail("label", tokens[0],
+         "has a cost: expected label[,label...], cost-sensitive labels are not read");
   }
   for_each_label(tokens[0], ',', [&](std::string_view label) { rows.add_label(label); });
   if (count > 1) {

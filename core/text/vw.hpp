@@ -1,4 +1,5 @@
-// Vowpal Wabbit text: `[label[,label...]] [importance] [base] ['tag]|namespace[:scale] name[:value] ...`.
+// Vowpal Wabbit text:
+// `[label[,label...]] [importance] [base] ['tag]|namespace[:scale] name[:value] ...`.
 #pragma once
 
 #include "text/parser.hpp"

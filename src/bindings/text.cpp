@@ -88,12 +88,13 @@ nb::tuple hash_texts(nb::handle data, nb::ndarray<const std::int64_t, nb::ndim<1
     const nb::gil_scoped_release unlocked;
     Ngrams ngrams(options);
     for (std::size_t i = 0; i + 1 < offsets.shape(0); ++i) {
-      const std::int64_t start = offsets.data()[i];
-      const std::int64_t end = offsets.data()[i + 1];
-      if (start < 0 || end < start || static_cast<std::size_t>(end) > bytes.size()) {
+      // As unsigned numbers negative ones are too large, and are caught with them.
+      const auto start = static_cast<std::size_t>(offsets.data()[i]);
+      const auto end = static_cast<std::size_t>(offsets.data()[i + 1]);
+      if (end > bytes.size() || start > end) {
         throw std::out_of_range("text offsets must ascend inside the data");
       }
-      ngrams.add(bytes.substr(static_cast<std::size_t>(start), static_cast<std::size_t>(end - start)), rows);
+      ngrams.add(bytes.substr(start, end - start), rows);
       rows.finish_row();
     }
   }
@@ -149,8 +150,8 @@ void bind_text(nb::module_& m) {
       .def("start_file", &Reader::start_file)
       .def("feed", &feed, "data"_a, "start"_a = 0,
            nb::sig("def feed(self, data: bytes | bytearray | memoryview, start: int = 0) -> int"),
-           "Parse from `start`; returns where parsing stopped: at the end, or earlier if the batch is full "
-           "or a line is bad.")
+           "Parse from `start`; returns where parsing stopped: at the end, or earlier if the batch is "
+           "full or a line is bad.")
       .def("finish_file", &Reader::finish_file, nb::call_guard<nb::gil_scoped_release>())
       .def("take", &take,
            nb::sig("def take(self) -> tuple[numpy.typing.NDArray[numpy.int64], "
@@ -158,7 +159,8 @@ void bind_text(nb::module_& m) {
                    "numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.uint32], "
                    "numpy.typing.NDArray[numpy.float32]]"),
            "The finished rows: row offsets, indices, values, label offsets, label ids, weights.")
-      .def("new_labels", &new_labels, "start"_a, nb::sig("def new_labels(self, start: int) -> list[int | str]"),
+      .def("new_labels", &new_labels, "start"_a,
+           nb::sig("def new_labels(self, start: int) -> list[int | str]"),
            "The labels with ids from `start` up.")
       .def("take_bad_lines",
            [](Reader& reader) {

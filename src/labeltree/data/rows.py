@@ -27,7 +27,7 @@ class Labels(NamedTuple):
     vocabulary: list[Label]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Rows:
     """A batch of rows.
 
