@@ -59,3 +59,4 @@ void restore_bank(const State& state, labeltree::Bank& bank);
 void bind_matrix(nb::module_& m);
 void bind_bank(nb::module_& m);
 void bind_one_against_all(nb::module_& m);
+void bind_text(nb::module_& m);

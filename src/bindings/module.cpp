@@ -8,4 +8,5 @@ NB_MODULE(_core, m) {
   bind_matrix(m);
   bind_bank(m);
   bind_one_against_all(m);
+  bind_text(m);
 }

@@ -6,6 +6,7 @@ import enum
 from typing import Annotated, Any
 
 import numpy
+import numpy.typing
 from numpy.typing import NDArray
 
 
@@ -108,3 +109,65 @@ class OneAgainstAll:
     def state(self) -> dict[str, Any]: ...
 
     def restore(self, state: dict[str, Any]) -> None: ...
+
+class ReaderLimits:
+    def __init__(self, batch_rows: int, max_line: int, skip_bad_lines: bool) -> None: ...
+
+class NgramOptions:
+    def __init__(self, word_ngrams: int, char_ngrams: tuple[int, int], lowercase: bool, hash_bits: int, unit_length: bool) -> None: ...
+
+class TextReader:
+    @staticmethod
+    def svmlight(limits: ReaderLimits, n_features: int | None) -> TextReader: ...
+
+    @staticmethod
+    def xmc(limits: ReaderLimits, n_features: int | None) -> TextReader: ...
+
+    @staticmethod
+    def vw(limits: ReaderLimits, hash_bits: int) -> TextReader: ...
+
+    @staticmethod
+    def tsv(limits: ReaderLimits, label_separator: str | None, ngrams: NgramOptions) -> TextReader: ...
+
+    def start_file(self) -> None: ...
+
+    def feed(self, data: bytes | bytearray | memoryview, start: int = 0) -> int:
+        """
+        Parse from `start`; returns where parsing stopped: at the end, or earlier if the batch is full or a line is bad.
+        """
+
+    def finish_file(self) -> None: ...
+
+    def take(self) -> tuple[numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.uint32], numpy.typing.NDArray[numpy.float32], numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.uint32], numpy.typing.NDArray[numpy.float32]]:
+        """
+        The finished rows: row offsets, indices, values, label offsets, label ids, weights.
+        """
+
+    def new_labels(self, start: int) -> list[int | str]:
+        """The labels with ids from `start` up."""
+
+    def take_bad_lines(self) -> list[tuple[int, str]]: ...
+
+    @property
+    def error(self) -> tuple[int, str] | None:
+        """
+        The line, 0 for the whole file, and the message, once reading had to stop.
+        """
+
+    @property
+    def rows(self) -> int: ...
+
+    @property
+    def full(self) -> bool: ...
+
+    @property
+    def lines(self) -> int: ...
+
+    @property
+    def bad_count(self) -> int: ...
+
+    @property
+    def n_features(self) -> int: ...
+
+def hash_texts(data: bytes | bytearray | memoryview, offsets: numpy.typing.NDArray[numpy.int64], options: NgramOptions) -> tuple[numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.uint32], numpy.typing.NDArray[numpy.float32]]:
+    """The CSR rows of texts that lie one after the other."""

@@ -36,6 +36,9 @@ class Vocabulary:
     def __len__(self) -> int:
         return len(self._ids)
 
+    def __reduce__(self) -> tuple[type[Vocabulary], tuple[list[Label]]]:
+        return Vocabulary, (self.tolist(),)
+
     def add(self, labels: Iterable[Label]) -> None:
         """Add the labels that are not there yet, in their order."""
         for label in labels:

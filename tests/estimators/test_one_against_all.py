@@ -107,8 +107,9 @@ class TestAnswers:
     def test_label_sets_come_back_in_the_form_they_were_given(self, problem):
         X, y = problem
         lists = [[int(label)] if label % 5 else [] for label in y]
-        indicator = sp.csr_matrix((np.ones(len(y)), (np.arange(len(y)), y)), shape=(len(y), 40))
-        indicator = sp.diags(y % 5 > 0).astype(float) @ indicator
+        labelled = np.flatnonzero(y % 5)
+        entries = (np.ones(len(labelled)), (labelled, y[labelled]))
+        indicator = sp.csr_matrix(entries, shape=(len(y), 40))
         by_list = OneAgainstAllClassifier(random_state=0).fit(X, lists).predict(X)
         by_matrix = OneAgainstAllClassifier(random_state=0).fit(X, indicator).predict(X)
         by_array = OneAgainstAllClassifier(random_state=0).fit(X, indicator.toarray()).predict(X)

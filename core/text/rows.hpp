@@ -1,0 +1,65 @@
+// A growing batch of parsed rows, in the layout of a CSR matrix.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "text/buffer.hpp"
+#include "text/labels.hpp"
+
+namespace labeltree::text {
+
+// Finished rows: row i has the features [row_offsets[i], row_offsets[i + 1]), strictly ascending by
+// index, the labels [label_offsets[i], label_offsets[i + 1]), each once, and an importance weight.
+struct Batch {
+  Buffer<std::int64_t> row_offsets;
+  Buffer<std::uint32_t> indices;
+  Buffer<float> values;
+  Buffer<std::int64_t> label_offsets;
+  Buffer<std::uint32_t> label_ids;
+  Buffer<float> weights;
+};
+
+class Rows {
+ public:
+  explicit Rows(LabelRule rule);
+
+  // The row under construction.
+  void add_feature(std::uint32_t index, float value) {
+    ascending_ &= index >= next_index_;
+    next_index_ = std::uint64_t{index} + 1;
+    batch_.indices.push(index);
+    batch_.values.push(value);
+  }
+  void add_label(std::string_view token);
+  void set_weight(float weight) { weight_ = weight; }
+  void scale_to_unit_length();
+  void finish_row();  // throws ParseError if the values of a repeated index have no finite sum
+  void rollback();    // forgets the row under construction and the labels it brought
+
+  // The finished rows.
+  std::size_t size() const { return batch_.weights.size(); }
+  std::uint64_t width() const { return width_; }  // largest index of all rows so far, plus one
+  const Labels& labels() const { return labels_; }
+  Batch take();
+
+ private:
+  void start_row();
+  void merge_features();
+  static Batch empty_batch();
+
+  Batch batch_;
+  Labels labels_;
+  std::vector<std::uint64_t> last_row_;  // per label: the serial number of the row that had it last
+  std::vector<std::uint64_t> scratch_;
+  std::uint64_t serial_ = 0;
+  std::uint64_t width_ = 0;
+
+  std::size_t known_labels_ = 0;  // when the row was started
+  std::uint64_t next_index_ = 0;
+  bool ascending_ = true;
+  float weight_ = 1;
+};
+
+}  // namespace labeltree::text

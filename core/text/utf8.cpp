@@ -1,0 +1,46 @@
+#include "text/utf8.hpp"
+
+#include <cstdint>
+#include <cstring>
+
+namespace labeltree::text {
+namespace {
+
+// The length of the well-formed code point at the start of `bytes`, 0 if there is none.
+std::size_t code_point_length(std::string_view bytes) {
+  const auto at = [&](std::size_t i) { return static_cast<unsigned char>(bytes[i]); };
+  const unsigned char lead = at(0);
+  if (lead < 0x80) return 1;
+  if (lead < 0xc2 || lead > 0xf4) return 0;
+  const std::size_t length = lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+  if (bytes.size() < length) return 0;
+  for (std::size_t i = 1; i < length; ++i) {
+    if (!is_continuation(bytes[i])) return 0;
+  }
+  const unsigned char second = at(1);
+  const bool overlong = (lead == 0xe0 && second < 0xa0) || (lead == 0xf0 && second < 0x90);
+  const bool surrogate = lead == 0xed && second >= 0xa0;
+  const bool too_large = lead == 0xf4 && second >= 0x90;
+  return overlong || surrogate || too_large ? 0 : length;
+}
+
+}  // namespace
+
+bool is_utf8(std::string_view bytes) {
+  while (!bytes.empty()) {
+    if (bytes.size() >= 8) {  // plain ASCII, most of the time
+      std::uint64_t word;
+      std::memcpy(&word, bytes.data(), 8);
+      if ((word & 0x8080808080808080ULL) == 0) {
+        bytes.remove_prefix(8);
+        continue;
+      }
+    }
+    const std::size_t length = code_point_length(bytes);
+    if (length == 0) return false;
+    bytes.remove_prefix(length);
+  }
+  return true;
+}
+
+}  // namespace labeltree::text

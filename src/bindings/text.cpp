@@ -1,0 +1,193 @@
+// Binds the text readers of core/text.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <charconv>
+#include <stdexcept>
+
+#include "text/ngrams.hpp"
+#include "text/reader.hpp"
+#include "text/svmlight.hpp"
+#include "text/tsv.hpp"
+#include "text/vw.hpp"
+#include "text/xmc.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace labeltree::text {
+namespace {
+
+// The bytes of anything that has a buffer, for as long as this lives.
+class BytesView {
+ public:
+  explicit BytesView(nb::handle object) {
+    if (PyObject_GetBuffer(object.ptr(), &view_, PyBUF_SIMPLE) != 0) throw nb::python_error();
+  }
+  BytesView(const BytesView&) = delete;
+  BytesView& operator=(const BytesView&) = delete;
+  ~BytesView() { PyBuffer_Release(&view_); }
+  std::string_view bytes() const {
+    return {static_cast<const char*>(view_.buf), static_cast<std::size_t>(view_.len)};
+  }
+
+ private:
+  Py_buffer view_;
+};
+
+template <class T>
+nb::ndarray<nb::numpy, T, nb::ndim<1>> to_numpy(Buffer<T>& buffer) {
+  if (buffer.data() == nullptr) buffer.reserve(1);  // an array of no values still needs an address
+  const std::size_t size = buffer.size();
+  T* const data = buffer.release();
+  nb::capsule owner(data, [](void* p) noexcept { std::free(p); });
+  return nb::ndarray<nb::numpy, T, nb::ndim<1>>(data, {size}, owner);
+}
+
+nb::tuple take(Reader& reader) {
+  Batch batch = reader.take();
+  return nb::make_tuple(to_numpy(batch.row_offsets), to_numpy(batch.indices), to_numpy(batch.values),
+                        to_numpy(batch.label_offsets), to_numpy(batch.label_ids),
+                        to_numpy(batch.weights));
+}
+
+nb::list new_labels(const Reader& reader, std::size_t start) {
+  const Labels& labels = reader.rows().labels();
+  nb::list names;
+  for (std::size_t id = start; id < labels.size(); ++id) {
+    const std::string& name = labels.name(id);
+    if (labels.is_integer(id)) {
+      std::int64_t value = 0;
+      std::from_chars(name.data(), name.data() + name.size(), value);
+      names.append(value);
+    } else {
+      names.append(nb::str(name.data(), name.size()));
+    }
+  }
+  return names;
+}
+
+std::size_t feed(Reader& reader, nb::handle data, std::size_t start) {
+  const BytesView view(data);
+  const std::string_view bytes = view.bytes();
+  if (start > bytes.size()) throw std::out_of_range("start is beyond the end of the data");
+  const nb::gil_scoped_release unlocked;
+  return start + reader.feed(bytes.substr(start));
+}
+
+nb::tuple hash_texts(nb::handle data, nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig> offsets,
+                     const NgramOptions& options) {
+  const BytesView view(data);
+  const std::string_view bytes = view.bytes();
+  Rows rows(LabelRule::text);
+  {
+    const nb::gil_scoped_release unlocked;
+    Ngrams ngrams(options);
+    for (std::size_t i = 0; i + 1 < offsets.shape(0); ++i) {
+      // As unsigned numbers negative ones are too large, and are caught with them.
+      const auto start = static_cast<std::size_t>(offsets.data()[i]);
+      const auto end = static_cast<std::size_t>(offsets.data()[i + 1]);
+      if (end > bytes.size() || start > end) {
+        throw std::out_of_range("text offsets must ascend inside the data");
+      }
+      ngrams.add(bytes.substr(start, end - start), rows);
+      rows.finish_row();
+    }
+  }
+  Batch batch = rows.take();
+  return nb::make_tuple(to_numpy(batch.row_offsets), to_numpy(batch.indices), to_numpy(batch.values));
+}
+
+}  // namespace
+}  // namespace labeltree::text
+
+void bind_text(nb::module_& m) {
+  using namespace labeltree::text;
+  using Features = std::optional<std::uint64_t>;
+
+  nb::class_<ReaderLimits>(m, "ReaderLimits")
+      .def(nb::init<std::size_t, std::size_t, bool>(), "batch_rows"_a, "max_line"_a, "skip_bad_lines"_a);
+
+  nb::class_<NgramOptions>(m, "NgramOptions")
+      .def(
+          "__init__",
+          [](NgramOptions* self, unsigned word_ngrams, std::pair<unsigned, unsigned> char_ngrams,
+             bool lowercase, unsigned hash_bits, bool unit_length) {
+            new (self) NgramOptions{word_ngrams, char_ngrams.first, char_ngrams.second,
+                                    lowercase,   hash_bits,         unit_length};
+          },
+          "word_ngrams"_a, "char_ngrams"_a, "lowercase"_a, "hash_bits"_a, "unit_length"_a);
+
+  nb::class_<Reader>(m, "TextReader")
+      .def_static(
+          "svmlight",
+          [](ReaderLimits limits, Features n_features) {
+            return new Reader(std::make_unique<SvmlightParser>(n_features), limits);
+          },
+          "limits"_a, "n_features"_a.none())
+      .def_static(
+          "xmc",
+          [](ReaderLimits limits, Features n_features) {
+            return new Reader(std::make_unique<XmcParser>(n_features), limits);
+          },
+          "limits"_a, "n_features"_a.none())
+      .def_static(
+          "vw",
+          [](ReaderLimits limits, unsigned hash_bits) {
+            return new Reader(std::make_unique<VwParser>(hash_bits), limits);
+          },
+          "limits"_a, "hash_bits"_a)
+      .def_static(
+          "tsv",
+          [](ReaderLimits limits, std::optional<char> label_separator, NgramOptions ngrams) {
+            return new Reader(std::make_unique<TsvParser>(label_separator, ngrams), limits);
+          },
+          "limits"_a, "label_separator"_a.none(), "ngrams"_a)
+      .def("start_file", &Reader::start_file)
+      .def("feed", &feed, "data"_a, "start"_a = 0,
+           nb::sig("def feed(self, data: bytes | bytearray | memoryview, start: int = 0) -> int"),
+           "Parse from `start`; returns where parsing stopped: at the end, or earlier if the batch is "
+           "full or a line is bad.")
+      .def("finish_file", &Reader::finish_file, nb::call_guard<nb::gil_scoped_release>())
+      .def("take", &take,
+           nb::sig("def take(self) -> tuple[numpy.typing.NDArray[numpy.int64], "
+                   "numpy.typing.NDArray[numpy.uint32], numpy.typing.NDArray[numpy.float32], "
+                   "numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.uint32], "
+                   "numpy.typing.NDArray[numpy.float32]]"),
+           "The finished rows: row offsets, indices, values, label offsets, label ids, weights.")
+      .def("new_labels", &new_labels, "start"_a,
+           nb::sig("def new_labels(self, start: int) -> list[int | str]"),
+           "The labels with ids from `start` up.")
+      .def("take_bad_lines",
+           [](Reader& reader) {
+             nb::list lines;
+             for (const BadLine& bad : reader.take_bad_lines()) {
+               lines.append(nb::make_tuple(bad.line, bad.message));
+             }
+             return lines;
+           },
+           nb::sig("def take_bad_lines(self) -> list[tuple[int, str]]"))
+      .def_prop_ro(
+          "error",
+          [](const Reader& reader) -> std::optional<std::pair<std::uint64_t, std::string>> {
+            if (!reader.error()) return std::nullopt;
+            return std::pair{reader.error()->line, reader.error()->message};
+          },
+          "The line, 0 for the whole file, and the message, once reading had to stop.")
+      .def_prop_ro("rows", [](const Reader& reader) { return reader.rows().size(); })
+      .def_prop_ro("full", &Reader::full)
+      .def_prop_ro("lines", &Reader::lines)
+      .def_prop_ro("bad_count", &Reader::bad_count)
+      .def_prop_ro("n_features", &Reader::n_features);
+
+  m.def("hash_texts", &hash_texts, "data"_a, "offsets"_a, "options"_a,
+        nb::sig("def hash_texts(data: bytes | bytearray | memoryview, "
+                "offsets: numpy.typing.NDArray[numpy.int64], options: NgramOptions) -> "
+                "tuple[numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.uint32], "
+                "numpy.typing.NDArray[numpy.float32]]"),
+        "The CSR rows of texts that lie one after the other.");
+}

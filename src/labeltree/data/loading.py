@@ -1,0 +1,168 @@
+"""Files in, rows out: batch by batch, or whole."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import cast
+
+from labeltree._core import ReaderLimits
+from labeltree.data.errors import BadLines
+from labeltree.data.formats import Columns, TextFormat, check_int, detect_format, make_format
+from labeltree.data.rows import Rows, concatenate
+from labeltree.data.source import Path
+from labeltree.data.streams import Stream
+from labeltree.data.text import TextStream
+
+MAX_LINE = 1 << 24
+_NO_LIMIT = 1 << 62
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset(Rows):
+    """All rows of one or more files, as `Rows`, and how they were read.
+
+    Attributes
+    ----------
+    bad_lines : BadLines
+        The lines that were skipped.
+    settings : dict
+        What makes `stream` and `load` read other files in the same way.
+    """
+
+    bad_lines: BadLines
+    settings: dict[str, object]
+
+    @property
+    def n_features(self) -> int:
+        """The number of columns of `X`."""
+        return int(self.X.shape[1])
+
+
+def stream(
+    path: Path | Iterable[Path],
+    *,
+    format: str = "auto",  # noqa: A002
+    batch_size: int = 8192,
+    skip_bad_lines: bool = False,
+    n_features: int | None = None,
+    max_line: int = MAX_LINE,
+    **options: object,
+) -> Stream:
+    r"""Read rows batch by batch, in memory bounded by a batch, a chunk and the longest line.
+
+    Parameters
+    ----------
+    path : str, path-like, binary file object, or several of them
+        ``"-"`` is standard input. gzip, bzip2, xz and zstd are recognised by their first bytes.
+    format : str, default "auto"
+        ``"svmlight"``, ``"xmc"``, ``"vw"``, ``"tsv"``, ``"parquet"``, ``"arrow"``; "auto" goes by
+        the extension, and for ``.txt`` by whether the first line is an XMC header.
+    batch_size : int, default 8192
+        The most rows in a batch.
+    skip_bad_lines : bool, default False
+        Whether to go on after a malformed line; `Stream.bad_lines` then tells how many there were
+        and which. What makes a file as a whole unreadable is an error all the same.
+    n_features : int, optional
+        The width of the matrix; an index beyond it is a bad line. Otherwise the width is that of
+        the XMC header, 2^hash_bits for hashed features, or the largest index so far plus one.
+    max_line : int, default 16 MiB
+        The longest line, in bytes; a longer one is a bad line and is not kept in memory.
+    **options
+        vw: `hash_bits`. tsv: `label_separator`, `word_ngrams`, `char_ngrams`, `lowercase`,
+        `hash_bits`, `normalize`. parquet and arrow: those of tsv but the separator, and the names
+        `label`, `weight`, `text`, `indices`, `values`, `columns`.
+
+    Returns
+    -------
+    Stream
+        An iterator over `Rows`.
+
+    Raises
+    ------
+    DataError
+        If a line, or the file, is malformed. It tells the file, the line, what was expected and
+        what was received.
+
+    Examples
+    --------
+    >>> import io
+    >>> from labeltree.data import stream
+    >>> text = io.BytesIO(b"cat 1:0.5 7:2\ndog 3:1\ncat,pet 1:1\n")
+    >>> for rows in stream(text, format="svmlight", batch_size=2):
+    ...     print(rows.X.shape, rows.y)
+    (2, 8) ['cat' 'dog']
+    (1, 8) [['cat', 'pet']]
+    """
+    several = not (isinstance(path, str | os.PathLike) or hasattr(path, "read"))
+    paths = list(cast(Iterable[Path], path) if several else [cast(Path, path)])
+    if not paths:
+        raise ValueError("expected at least one file, received none")
+    check_int("batch_size", batch_size, 1, _NO_LIMIT)
+    check_int("max_line", max_line, 1, 1 << 30)
+    if format == "auto":
+        formats = {detect_format(path) for path in paths}
+        if len(formats) > 1:
+            raise ValueError(f"expected files of one format, received {', '.join(sorted(formats))}")
+        format = formats.pop()  # noqa: A001
+    if n_features is not None:
+        options["n_features"] = n_features
+    kind = make_format(format, options)
+    if isinstance(kind, TextFormat):
+        return TextStream(paths, kind, ReaderLimits(batch_size, max_line, bool(skip_bad_lines)))
+    assert isinstance(kind, Columns)
+    from labeltree.data.columns import ColumnStream  # needs pyarrow, which is an extra
+
+    return ColumnStream(paths, kind, batch_size, bool(skip_bad_lines))
+
+
+def load(
+    path: Path | Iterable[Path],
+    *,
+    format: str = "auto",  # noqa: A002
+    skip_bad_lines: bool = False,
+    n_features: int | None = None,
+    max_line: int = MAX_LINE,
+    **options: object,
+) -> Dataset:
+    r"""Read one or more files whole.
+
+    Parameters
+    ----------
+    path, format, skip_bad_lines, n_features, max_line, **options
+        As for `stream`.
+
+    Returns
+    -------
+    Dataset
+        With the matrix `X`, the labels `y` and the importance weights `weight`.
+
+    Raises
+    ------
+    DataError
+        If a line, or a file, is malformed.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from labeltree.data import load
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = pathlib.Path(folder.name, "pets.tsv")
+    >>> _ = path.write_text("cat\tit purrs\ndog\tit barks\n")
+    >>> data = load(path, hash_bits=10)
+    >>> data.X.shape, data.y.tolist()
+    ((2, 1024), ['cat', 'dog'])
+    >>> folder.cleanup()
+    """
+    with stream(
+        path,
+        format=format,
+        batch_size=_NO_LIMIT,
+        skip_bad_lines=skip_bad_lines,
+        n_features=n_features,
+        max_line=max_line,
+        **options,
+    ) as rows:
+        whole = concatenate(list(rows), rows.vocabulary, rows.n_features)
+        return Dataset(whole.X, whole.labels, whole.weight, rows.bad_lines, rows.settings)

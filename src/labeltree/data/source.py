@@ -1,0 +1,167 @@
+"""The bytes of a file or of standard input, decompressed."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import os
+import re
+import sys
+import zlib
+from collections.abc import Callable
+from typing import IO, Any, cast
+
+from labeltree.data.errors import DataError
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+CHUNK = 1 << 20  # bytes per read: large enough to amortise a call, small enough for the L2 cache
+
+Path = str | os.PathLike[str] | IO[bytes]
+
+_HEAD = 10  # bytes needed to tell the compressions apart
+
+# The magic of bzip2 is as long as this because three letters may well start a line of text.
+_MAGIC = {
+    "gzip": re.compile(rb"\x1f\x8b"),
+    "bzip2": re.compile(rb"BZh[1-9](1AY&SY|\x17rE8P\x90)"),
+    "xz": re.compile(rb"\xfd7zXZ\x00"),
+    "zstd": re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18"),
+}
+_OPENERS: dict[str, Callable[[Any], Any]] = {
+    "gzip": lambda file: gzip.GzipFile(fileobj=file, mode="rb"),
+    "bzip2": bz2.BZ2File,
+    "xz": lzma.LZMAFile,
+    "zstd": zstd.ZstdFile,
+}
+_CORRUPT = (EOFError, OSError, zlib.error, lzma.LZMAError, zstd.ZstdError)
+
+COMPRESSED_SUFFIXES = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}
+
+
+def name_of(path: Path) -> str:
+    """Return what to call a file in messages."""
+    if isinstance(path, str | os.PathLike):
+        return os.fspath(path)
+    return str(getattr(path, "name", "<stream>"))
+
+
+def _reader(file: Any) -> Callable[[memoryview], int]:
+    """Return a function that fills the start of a buffer with what is there, 0 at the end."""
+    if not hasattr(file, "read1") and hasattr(file, "readinto"):  # no buffer of its own, no copy
+        return cast(Callable[[memoryview], int], file.readinto)
+    # Not readinto1: it waits for more even if its buffer has something to give, and then a slow
+    # pipe would hold back rows that have arrived.
+    read = getattr(file, "read1", file.read)
+
+    def copy(buffer: memoryview) -> int:
+        data = read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+    return copy
+
+
+class _Unread(io.RawIOBase):
+    """A stream whose first bytes were taken to look at them, and are given out again."""
+
+    def __init__(self, file: Any) -> None:
+        self._readinto = _reader(file)
+        self.head = b""
+        scrap = memoryview(bytearray(_HEAD))
+        while len(self.head) < _HEAD:
+            count = self._readinto(scrap[: _HEAD - len(self.head)])
+            if not count:
+                break
+            self.head += scrap[:count]
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        view = memoryview(buffer).cast("B")
+        if not self.head:
+            return self._readinto(view)
+        count = min(len(view), len(self.head))
+        view[:count] = self.head[:count]
+        self.head = self.head[count:]
+        return count
+
+
+class Source:
+    """An open file whose compression, if any, was recognised by its first bytes.
+
+    Parameters
+    ----------
+    path : str, path-like or binary file object
+        ``"-"`` is standard input. Files given as objects are left open.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.name = name_of(path)
+        self._owned: IO[bytes] | None = None
+        file: Any
+        if isinstance(path, str | os.PathLike):
+            if self.name == "-":
+                file = sys.stdin.buffer
+            else:
+                file = self._owned = open(path, "rb", buffering=0)  # noqa: SIM115
+        else:
+            file = path
+        try:
+            self._open(_Unread(file))
+        except BaseException:
+            self.close()
+            raise
+
+    def _open(self, raw: _Unread) -> None:
+        found = [kind for kind, magic in _MAGIC.items() if magic.match(raw.head)]
+        self._compression = found[0] if found else None
+        suffix = os.path.splitext(self.name)[1].lower()
+        expected = COMPRESSED_SUFFIXES.get(suffix)
+        if expected is not None and expected != self._compression:
+            received = f"{self._compression} data" if found else repr(raw.head)
+            raise DataError(
+                f"expected {expected} data, as the name ends in {suffix}, received {received}",
+                self.name,
+            )
+        if self._compression is None:
+            self._readinto = _reader(raw)
+        else:
+            # Some decompressors ask for 8 KiB at a time: a buffer makes that cheap.
+            buffered = io.BufferedReader(raw, CHUNK)
+            self._readinto = _reader(_OPENERS[self._compression](buffered))
+
+    def readinto(self, buffer: memoryview) -> int:
+        """Fill a buffer, or the start of it; 0 means the end."""
+        if self._compression is None:
+            return self._readinto(buffer)
+        try:
+            return self._readinto(buffer)
+        except _CORRUPT as error:
+            if isinstance(error, OSError) and error.errno is not None:
+                raise  # the disk, not the data
+            raise DataError(
+                f"{self._compression} data is truncated or corrupt ({error})", self.name
+            ) from error
+
+    def first_line(self, limit: int = 4096) -> bytes:
+        """Return the first line without its end, or as much as the limit allows."""
+        buffer = memoryview(bytearray(limit))
+        filled = 0
+        while filled < limit and b"\n" not in buffer[:filled].tobytes():
+            count = self.readinto(buffer[filled:])
+            if not count:
+                break
+            filled += count
+        return buffer[:filled].tobytes().partition(b"\n")[0]
+
+    def close(self) -> None:
+        """Close the file if it was opened here."""
+        if self._owned is not None:
+            self._owned.close()

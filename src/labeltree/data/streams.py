@@ -1,0 +1,97 @@
+"""What all streams of rows have in common."""
+
+from __future__ import annotations
+
+import threading
+from abc import ABC, abstractmethod
+from types import TracebackType
+
+from labeltree.data.errors import BadLines
+from labeltree.data.formats import Format
+from labeltree.data.rows import Label, Rows
+
+
+class Stream(ABC):
+    """An iterator over batches of rows, in bounded memory.
+
+    Only the labels' names are kept for as long as the stream lives. Use it in a ``with`` block,
+    or read it to its end, to close its file.
+
+    Attributes
+    ----------
+    bad_lines : BadLines
+        The lines skipped so far.
+    vocabulary : list of int or str
+        The labels met so far; all batches share this list.
+    """
+
+    def __init__(self, format_: Format) -> None:
+        self.bad_lines = BadLines()
+        self.vocabulary: list[Label] = []
+        self._format = format_
+        self._lock = threading.Lock()  # the native reader must not be used by two threads at once
+        self._closed = False
+
+    @property
+    def settings(self) -> dict[str, object]:
+        """All that determines how a line becomes a row: JSON, or keywords for `stream`."""
+        return self._format.settings()
+
+    @property
+    @abstractmethod
+    def n_features(self) -> int:
+        """The width of the matrix: fixed by the format or the options, else by the rows so far."""
+
+    @property
+    @abstractmethod
+    def lines_read(self) -> int:
+        """The number of lines read so far, bad ones too; for columnar files, of rows."""
+
+    @abstractmethod
+    def _read(self) -> Rows | None:
+        """Return the next batch, or None at the end."""
+
+    @abstractmethod
+    def _close(self) -> None: ...
+
+    def __iter__(self) -> Stream:
+        return self
+
+    def __next__(self) -> Rows:
+        with self._lock:
+            if self._closed:
+                raise StopIteration
+            try:
+                rows = self._read()
+            except BaseException:
+                self._close_once()  # what was half read cannot be taken up again
+                raise
+            if rows is None:
+                self._close_once()
+                raise StopIteration
+            return rows
+
+    def close(self) -> None:
+        """Close the file; the stream then has no more rows."""
+        with self._lock:
+            self._close_once()
+
+    def _close_once(self) -> None:
+        if not self._closed:
+            self._closed = True
+            self._close()
+
+    def __enter__(self) -> Stream:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if not getattr(self, "_closed", True):
+            self._close_once()

@@ -1,0 +1,77 @@
+"""Streams of rows from text formats."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from labeltree._core import ReaderLimits
+from labeltree.data.errors import BadLine, DataError
+from labeltree.data.formats import TextFormat
+from labeltree.data.rows import Labels, Rows, build_csr
+from labeltree.data.source import CHUNK, Path, Source
+from labeltree.data.streams import Stream
+
+
+class TextStream(Stream):
+    """The rows of text files, one after the other, parsed by the core."""
+
+    def __init__(self, paths: Sequence[Path], format_: TextFormat, limits: ReaderLimits) -> None:
+        super().__init__(format_)
+        self._reader = format_.reader(limits)
+        self._chunk = memoryview(bytearray(CHUNK))
+        self._start = self._end = 0  # the part of the chunk that is still to be parsed
+        self._paths = list(paths)
+        self._source: Source | None = None
+        self._open_next()
+
+    @property
+    def n_features(self) -> int:
+        """The width of the matrix so far."""
+        return self._reader.n_features
+
+    @property
+    def lines_read(self) -> int:
+        """The number of lines read so far."""
+        return self._reader.lines
+
+    def _open_next(self) -> None:
+        self._source = Source(self._paths.pop(0)) if self._paths else None
+        if self._source is not None:
+            self._reader.start_file()
+
+    def _read(self) -> Rows | None:
+        while self._source is not None and not self._reader.full:
+            if self._start == self._end:
+                self._start, self._end = 0, self._source.readinto(self._chunk)
+            if self._end > 0:
+                self._start = self._reader.feed(self._chunk[: self._end], self._start)
+            else:
+                self._reader.finish_file()
+            self._check(self._source.name)
+            if self._end == 0:
+                self._source.close()
+                self._open_next()
+        return self._take() if self._reader.rows else None
+
+    def _check(self, name: str) -> None:
+        """Raise the reader's error, or note which lines it has skipped."""
+        if self._reader.error is not None:
+            line, message = self._reader.error
+            raise DataError(message, name, line or None)
+        new = self._reader.bad_count - self.bad_lines.count
+        if new:
+            bad = [BadLine(name, *found) for found in self._reader.take_bad_lines()]
+            self.bad_lines.add(bad, new)
+
+    def _take(self) -> Rows:
+        offsets, indices, values, label_offsets, label_ids, weight = self._reader.take()
+        self.vocabulary.extend(self._reader.new_labels(len(self.vocabulary)))
+        return Rows(
+            X=build_csr(offsets, indices, values, self.n_features),
+            labels=Labels(label_offsets, label_ids, self.vocabulary),
+            weight=None if (weight == 1).all() else weight,
+        )
+
+    def _close(self) -> None:
+        if self._source is not None:
+            self._source.close()

@@ -1,0 +1,214 @@
+import io
+import json
+import pickle
+import threading
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from labeltree.data import DataError, load, stream
+from labeltree.data.source import CHUNK
+from tests.data.rows_check import assert_same, label_lists
+
+FORMATS = {
+    "svmlight": b"1 1:1\r\n\r\ncat,2 2:2 3:3 # x\n# y\n 7:1\nx",
+    "xmc": b"3 9 9\r\n1,2 1:1\n\n3 8:0.5",
+    "vw": b"1 2 'x|f a b:2\r\n\n|g c\ncat |f a",
+    "tsv": "a\tthe cat\r\n\nb\tnaïve 猫\n\tx".encode(),
+}
+
+
+class Trickle(io.RawIOBase):
+    """A stream that gives a few bytes at a time."""
+
+    def __init__(self, content, step=1):
+        self._content = io.BytesIO(content)
+        self._step = step
+
+    def readable(self):
+        return True
+
+    def readinto(self, buffer):
+        return self._content.readinto(memoryview(buffer)[: self._step])
+
+
+@pytest.mark.parametrize("format_", FORMATS)
+@given(step=st.integers(1, 9))
+def test_chunk_borders_do_not_matter(format_, step):
+    content = FORMATS[format_]
+    whole = load(io.BytesIO(content), format=format_)
+    assert_same(load(Trickle(content, step), format=format_), whole)
+
+
+def test_lines_across_large_chunks_are_whole(tmp_path):
+    rng = np.random.default_rng(0)
+    rows = [np.unique(rng.integers(0, 10**6, 50)) for _ in range(8000)]
+    path = tmp_path / "a.svm"
+    path.write_text("".join(f"7 {' '.join(f'{i}:{i}' for i in row)}\n" for row in rows))
+    assert path.stat().st_size > 4 * CHUNK
+    X = load(path).X
+    np.testing.assert_array_equal(X.indices, np.concatenate(rows))
+    np.testing.assert_array_equal(X.data, np.concatenate(rows).astype(np.float32))
+
+
+@pytest.mark.parametrize("format_", FORMATS)
+@pytest.mark.parametrize("batch_size", [1, 2, 100])
+def test_batches_joined_are_the_whole(format_, batch_size):
+    content = FORMATS[format_]
+    whole = load(io.BytesIO(content), format=format_)
+    with stream(io.BytesIO(content), format=format_, batch_size=batch_size) as rows:
+        batches = list(rows)
+        assert rows.lines_read == content.count(b"\n") + 1
+        assert rows.n_features == whole.n_features
+    assert all(len(batch) == batch_size for batch in batches[:-1])
+    assert [labels for batch in batches for labels in label_lists(batch)] == label_lists(whole)
+    joined = np.concatenate([batch.X.data for batch in batches])
+    np.testing.assert_array_equal(joined, whole.X.data)
+
+
+def test_ids_mean_the_same_label_in_each_batch():
+    content = b"b 1:1\na 1:1\nb 1:1\nc 1:1\n"
+    with stream(io.BytesIO(content), format="svmlight", batch_size=1) as rows:
+        ids = [batch.labels.ids.tolist() for batch in rows]
+    assert ids == [[0], [1], [0], [2]]
+    assert rows.vocabulary == ["b", "a", "c"]
+
+
+def test_width_grows_unless_given():
+    content = b"1 3:1\n1 1:1\n1 9:1\n"
+    for given_width, widths in ((None, [4, 4, 10]), (20, [20] * 3)):
+        source = io.BytesIO(content)
+        with stream(source, format="svmlight", batch_size=1, n_features=given_width) as rows:
+            assert [batch.X.shape[1] for batch in rows] == widths
+
+
+@pytest.mark.parametrize("format_", ["svmlight", "vw", "tsv"])
+@pytest.mark.parametrize("content", [b"", b"\n", b"\n\n", b"\xef\xbb\xbf", b"\r\n"])
+def test_empty_file_has_no_rows(format_, content):
+    data = load(io.BytesIO(content), format=format_)
+    assert len(data) == data.X.shape[0] == 0
+    assert len(data.y) == 0
+    with stream(io.BytesIO(content), format=format_) as rows:
+        assert list(rows) == []
+
+
+def test_byte_order_mark_is_no_part_of_the_first_label():
+    content = b"\xef\xbb\xbf1 1:1\n\xef\xbb\xbf 1:1\n"
+    assert label_lists(load(io.BytesIO(content), format="svmlight")) == [[1], ["\ufeff"]]
+
+
+def test_a_line_that_is_too_long_is_bad_and_not_more():
+    content = b"1 1:1\n2 2:" + b"0" * 50 + b"\n3 3:3\n"
+    for source in (io.BytesIO(content), Trickle(content)):
+        data = load(source, format="svmlight", max_line=40, skip_bad_lines=True)
+        assert data.y.tolist() == [1, 3]
+        ((_, line, message),) = data.bad_lines.first
+        assert line == 2
+        assert message.startswith('line starting "2 2:000')
+        assert message.endswith("is too long: expected at most max_line=40 bytes")
+    longest = max(map(len, content.split(b"\n")))
+    assert len(load(io.BytesIO(content), format="svmlight", max_line=longest)) == 3
+
+
+def test_bad_lines_are_counted_and_the_first_hundred_kept(tmp_path):
+    path = tmp_path / "a.svm"
+    path.write_text("1 1:1\n2 x:1\n" * 150)
+    with stream(path, skip_bad_lines=True, batch_size=7) as rows:
+        assert sum(len(batch) for batch in rows) == 150
+    assert rows.bad_lines.count == 150
+    assert [bad.line for bad in rows.bad_lines.first] == list(range(2, 201, 2))
+    assert str(rows.bad_lines).splitlines()[:2] == [
+        "150 bad lines skipped:",
+        f'  {path}:2: feature index "x" is not an integer',
+    ]
+    assert str(rows.bad_lines).endswith("and 50 more")
+
+
+def test_bad_lines_name_their_own_file(tmp_path):
+    for name in ("a.svm", "b.svm"):
+        (tmp_path / name).write_text("1 1:1\nx\n1 y\n")
+    paths = [tmp_path / "a.svm", tmp_path / "b.svm"]
+    data = load(paths, skip_bad_lines=True)
+    assert [(bad.path, bad.line) for bad in data.bad_lines.first] == [(str(p), 3) for p in paths]
+    assert data.y.tolist() == [1, "x", 1, "x"]
+
+
+def test_after_an_error_the_stream_is_over():
+    rows = stream(io.BytesIO(b"1 1:1\nx x\n1 1:1\n"), format="svmlight", batch_size=1)
+    assert len(next(rows)) == 1
+    with pytest.raises(DataError):
+        next(rows)
+    assert list(rows) == []
+
+
+def test_closed_stream_has_no_rows(tmp_path):
+    path = tmp_path / "a.svm"
+    path.write_text("1 1:1\n")
+    rows = stream(path)
+    rows.close()
+    rows.close()
+    assert list(rows) == []
+
+
+@pytest.mark.parametrize(
+    ("format_", "options"),
+    [
+        ("svmlight", {"n_features": 9}),
+        ("vw", {"hash_bits": 5}),
+        ("tsv", {"char_ngrams": (2, 3), "word_ngrams": 2, "label_separator": ",", "hash_bits": 9}),
+    ],
+)
+def test_settings_survive_json_and_read_alike(format_, options):
+    content = FORMATS[format_]
+    first = load(io.BytesIO(content), format=format_, **options)
+    settings = json.loads(json.dumps(first.settings))
+    second = load(io.BytesIO(content), **settings)
+    assert_same(first, second)
+    assert second.settings == first.settings
+
+
+def test_errors_can_be_pickled():
+    error = pickle.loads(pickle.dumps(DataError("is odd", "a.svm", 3)))
+    assert (str(error), error.path, error.line) == ("a.svm:3: is odd", "a.svm", 3)
+
+
+def test_threads_may_share_a_stream():
+    content = b"".join(b"%d 1:1\n" % i for i in range(20000))
+    rows = stream(io.BytesIO(content), format="svmlight", batch_size=10)
+    seen = []
+    threads = [
+        threading.Thread(target=lambda: seen.extend(y for batch in rows for y in batch.y))
+        for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(seen) == list(range(20000))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        (
+            {"path": "a.csv"},
+            ValueError,
+            "cannot tell the format from the name: give format= one of",
+        ),
+        ({"path": "-"}, ValueError, "cannot tell the format"),
+        ({"format": "csv"}, ValueError, 'unknown format "csv": expected auto, svmlight, xmc'),
+        ({"batch_size": 0}, ValueError, "batch_size must be an integer from 1"),
+        ({"max_line": 2**31}, ValueError, "max_line must be an integer from 1"),
+        ({"n_features": 0}, ValueError, "n_features must be an integer from 1"),
+        ({"n_features": 2**32 + 1}, ValueError, "n_features must be an integer from 1"),
+        ({"hash_bits": 3}, TypeError, 'format "svmlight" has no option "hash_bits"'),
+        ({"path": "a.vw", "n_features": 3}, TypeError, 'format "vw" has no option "n_features"'),
+        ({"path": []}, ValueError, "expected at least one file, received none"),
+        ({"path": ["a.vw", "b.svm"]}, ValueError, "expected files of one format"),
+    ],
+)
+def test_arguments_are_checked(arguments, error, message):
+    with pytest.raises(error, match=message):
+        stream(**{"path": "a.svm"} | arguments)

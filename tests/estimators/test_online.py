@@ -1,0 +1,293 @@
+"""What every online learner here must hold, whatever its algorithm."""
+
+import pickle
+import threading
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+
+from labeltree.datasets import make_multiclass
+from labeltree.estimators import ESTIMATORS, load
+
+K = 30
+
+
+@pytest.fixture(params=list(ESTIMATORS))
+def make(request):
+    return ESTIMATORS[request.param]
+
+
+@pytest.fixture(params=["sparse", "dense"])
+def problem(request):
+    X, y = make_multiclass(600, K, n_features=128, nnz=8, noise=0.4)
+    return (X if request.param == "sparse" else X.toarray()), y
+
+
+def assert_same_model(a, b):
+    np.testing.assert_array_equal(a.classes_, b.classes_)
+    assert a.progress_ == b.progress_
+    expected, received = a._learner.state(), b._learner.state()
+    assert expected.keys() == received.keys()
+    for name, array in expected.items():
+        np.testing.assert_array_equal(received[name], array, err_msg=name)
+
+
+def test_one_by_one_equals_batch(make, problem):
+    X, y = problem
+    batch = make().partial_fit(X, y)
+    single = make()
+    for i in range(len(y)):
+        single.partial_fit(X[i : i + 1], y[i : i + 1])
+    assert_same_model(batch, single)
+
+
+def test_one_by_one_equals_batch_when_weights_are_shared(make):
+    """In a table this small, labels meet in the same slots all the time."""
+    X, y = make_multiclass(300, K, n_features=128, nnz=8)
+    batch = make(bits=10, layout="hashed").partial_fit(X, y)
+    pieces = make(bits=10, layout="hashed")
+    for begin in range(0, 300, 7):
+        pieces.partial_fit(X[begin : begin + 7], y[begin : begin + 7])
+    assert_same_model(batch, pieces)
+
+
+def test_progress_counts_what_predict_said_before(make, problem):
+    """Up to the range of a feature, which is noted before the example is predicted."""
+    X, y = problem
+    clf = make(scale="none")
+    wrong = 0
+    for i in range(200):
+        wrong += i == 0 or clf.predict(X[i : i + 1])[0] != y[i]
+        clf.partial_fit(X[i : i + 1], y[i : i + 1])
+        assert clf.progress_.errors == wrong
+
+
+def test_predicting_changes_nothing(make, problem):
+    X, y = problem
+    clf = make().partial_fit(X, y)
+    before = pickle.dumps(clf.__getstate__())
+    clf.predict(X)
+    clf.predict_topk(X, 3)
+    clf.score(X, y)
+    assert pickle.dumps(clf.__getstate__()) == before
+
+
+def test_same_seed_same_model(make, problem):
+    assert_same_model(make(random_state=3).fit(*problem), make(random_state=3).fit(*problem))
+
+
+def test_fit_forgets_what_was_known(make, problem):
+    X, y = problem
+    clf = make(random_state=0).partial_fit(X, y + 1000)
+    assert_same_model(clf.fit(X, y), make(random_state=0).fit(X, y))
+
+
+def test_labels_may_appear_at_any_time(make, problem):
+    X, y = problem
+    clf = make()
+    for label in range(K):
+        rows = np.flatnonzero(y == label)
+        clf.partial_fit(X[rows], [f"label {label}"] * len(rows))
+        assert clf.n_labels_ == label + 1
+        assert set(clf.predict(X)) <= {f"label {i}" for i in range(label + 1)}
+
+
+def test_a_label_never_seen_is_never_predicted(make, problem):
+    X, y = problem
+    clf = make().partial_fit(X, y, classes=np.arange(-50, 2 * K))
+    assert len(clf.classes_) == 2 * K + 50
+    assert set(clf.predict(X)) <= set(y)
+    labels, _ = clf.predict_topk(X, 3 * K)
+    assert set(labels.ravel()) <= set(y)
+    if hasattr(clf, "predict_proba"):
+        unseen = ~np.isin(clf.classes_, y)
+        assert not clf.predict_proba(X)[:, unseen].any()
+
+
+def test_rows_of_weight_zero_teach_nothing(make, problem):
+    X, y = problem
+    weight = np.ones(len(y))
+    weight[::2] = 0
+    y = np.where(weight > 0, y, 10_000)
+    clf = make().partial_fit(X, y, sample_weight=weight)
+    plain = make().partial_fit(X[1::2], y[1::2])
+    np.testing.assert_array_equal(clf.predict(X), plain.predict(X))
+    assert 10_000 not in clf.predict(X)
+
+
+def test_weights_reach_the_learner(make):
+    """Two labels for the same features: the heavier one wins, whichever comes last."""
+    X = np.ones((40, 1), dtype=np.float32)
+    y = np.array(["light", "heavy"] * 20)
+    for order in (y, y[::-1]):
+        clf = make().partial_fit(X, order, sample_weight=np.where(order == "heavy", 5.0, 0.1))
+        assert clf.predict(X[:1])[0] == "heavy"
+
+
+def test_input_is_neither_changed_nor_kept(make):
+    X, y = make_multiclass(200, 5, n_features=64)
+    X = sp.csr_matrix(X, dtype=np.float32)
+    y = y.copy()
+    weight = np.ones(200, dtype=np.float32)
+    copies = X.copy(), y.copy(), weight.copy()
+    for array in (X.data, X.indices, X.indptr, y, weight):
+        array.flags.writeable = False
+    clf = make(random_state=0).fit(X, y, sample_weight=weight)
+    expected = clf.predict(X)
+    assert (copies[0] != X).nnz == 0
+    for array in (X.data, X.indices, X.indptr, y, weight):
+        array.flags.writeable = True
+    X.data[:] = 7.0
+    y[:] = -1
+    np.testing.assert_array_equal(clf.predict(copies[0]), expected)
+    assert_same_model(clf, make(random_state=0).fit(*copies))
+
+
+def test_memory_does_not_grow_when_the_stream_repeats(make, problem):
+    def resident():
+        with open("/proc/self/statm") as file:
+            return int(file.read().split()[1]) * 4096
+
+    X, y = problem
+    clf = make()
+    for _ in range(20):
+        clf.partial_fit(X, y)
+    sizes = {name: array.size for name, array in clf._learner.state().items()}
+    before = resident()
+    for _ in range(200):
+        clf.partial_fit(X, y)
+    assert resident() - before < 4e6
+    assert {name: array.size for name, array in clf._learner.state().items()} == sizes
+
+
+@pytest.mark.parametrize("labels", ["int", "str", "sets"])
+def test_training_on_after_loading_equals_not_stopping(make, problem, tmp_path, labels):
+    X, y = problem
+    if labels == "str":
+        y = np.array([f"été {label}" for label in y], dtype=object)
+    if labels == "sets":
+        y = [[int(label), 50 + int(label) % 3] if label else [] for label in y]
+    straight = make(random_state=1).partial_fit(X[:300], y[:300])
+    straight.save(tmp_path / "model.labeltree")
+    resumed = load(tmp_path / "model.labeltree")
+    assert type(resumed) is make
+    assert resumed.get_params() == straight.get_params()
+    assert_same_model(straight, resumed)
+    straight.partial_fit(X[300:], y[300:])
+    resumed.partial_fit(X[300:], y[300:])
+    assert_same_model(straight, resumed)
+    np.testing.assert_array_equal(straight.predict_topk(X, 3)[1], resumed.predict_topk(X, 3)[1])
+
+
+def test_pickles_and_clones(make, problem):
+    X, y = problem
+    clf = make(random_state=1).fit(X, y)
+    copy = pickle.loads(pickle.dumps(clf))
+    assert_same_model(clf, copy)
+    assert_same_model(clf.partial_fit(X, y), copy.partial_fit(X, y))
+    assert not hasattr(clone(clf), "classes_")
+    assert clone(clf).get_params() == clf.get_params()
+    assert pickle.loads(pickle.dumps(make())).get_params() == make().get_params()
+
+
+def test_prediction_is_thread_safe(make, problem):
+    X, y = problem
+    clf = make(random_state=0).fit(X, y)
+    expected = clf.predict(X)
+    results = [None] * 8
+
+    def predict(i):
+        results[i] = [clf.predict(X) for _ in range(20)]
+
+    threads = [threading.Thread(target=predict, args=(i,)) for i in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for predictions in results:
+        for predicted in predictions:
+            np.testing.assert_array_equal(predicted, expected)
+
+
+class TestBadInput:
+    """A batch with one bad row leaves the model exactly as it was, and says what was wrong."""
+
+    @pytest.fixture
+    def bad(self, make, problem):
+        X, y = problem
+        clf = make().partial_fit(X[:100], y[:100])
+
+        def refused(match, X=X[100:110], y=y[100:110], method="partial_fit", **more):
+            before = pickle.dumps(clf.__getstate__())
+            with pytest.raises(ValueError, match=match):
+                getattr(clf, method)(X, y, **more)
+            assert pickle.dumps(clf.__getstate__()) == before
+
+        return refused
+
+    def test_values_that_are_not_finite(self, bad, problem):
+        X = sp.csr_matrix(problem[0][100:110])
+        X.data[3] = np.inf
+        bad("infinity", X=X)
+        X.data[3] = np.nan
+        bad("NaN", X=X)
+
+    def test_values_too_large_for_32_bits(self, bad, problem):
+        X = sp.csr_matrix(problem[0][100:110], dtype=np.float64)
+        X.data[3] = 1e300
+        with np.errstate(over="ignore"):
+            bad("infinity|too large", X=X)
+
+    def test_another_number_of_features(self, bad):
+        bad("129 features", X=np.ones((10, 129)))
+
+    def test_lengths_that_differ(self, bad):
+        bad("X has 10 rows, y has 9", y=np.arange(9))
+
+    @pytest.mark.parametrize(
+        ("label", "message"),
+        [(0.5, "0.5"), (None, "None"), (float("nan"), "nan|NaN"), (b"x", "bytes"), ((1,), "list")],
+    )
+    def test_labels_that_are_neither_int_nor_str(self, bad, label, message):
+        y = np.empty(10, dtype=object)
+        y[:] = [1, 2, 3, 4, label, 6, 7, 8, 9, 10]
+        bad(message, y=y)
+
+    def test_label_sets_after_single_labels(self, bad):
+        bad(
+            "expected one label for each row",
+            y=[[1], [2], [], [3], [1, 2], [1], [1], [1], [1], [1]],
+        )
+
+    @pytest.mark.parametrize(
+        ("weight", "message"),
+        [
+            (np.full(10, -1.0), r"sample_weight\[0\] is -1.0, expected a number that is not neg"),
+            (np.full(10, np.nan), "NaN"),
+            (np.ones(9), r"expected \(10,\)"),
+            (np.ones((10, 2)), r"expected \(10,\)"),
+        ],
+    )
+    def test_weights(self, bad, weight, message):
+        bad(message, sample_weight=weight)
+
+    def test_negative_index_in_a_matrix(self, bad, problem):
+        X = sp.csr_matrix(problem[0][100:110])
+        X.indices[0] = -1
+        bad("feature index 4294967295 is not below|negative", X=X)
+
+    def test_failed_fit_keeps_the_old_model(self, bad):
+        bad("not finite|infinity|NaN", X=np.full((10, 5), np.nan), method="fit")
+        bad("weight is zero", method="fit", sample_weight=np.zeros(10))
+
+    def test_settings_are_checked_before_data(self, make):
+        with pytest.raises(ValueError, match="'passes' parameter"):
+            make(passes=0).fit([[1.0]], [1])
+
+    def test_k_below_one(self, make, problem):
+        clf = make().partial_fit(*problem)
+        for k in (0, -1, 1.5):
+            with pytest.raises(ValueError, match="expected an integer from 1"):
+                clf.predict_topk(problem[0], k)

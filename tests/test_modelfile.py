@@ -1,0 +1,165 @@
+import json
+import os
+import struct
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from safetensors.numpy import save_file
+
+from labeltree import OneAgainstAllClassifier, load, modelfile
+from labeltree.modelfile import (
+    CorruptModelFileError,
+    ForeignModelFileError,
+    FutureModelFileError,
+    ModelFileError,
+)
+
+
+@pytest.fixture
+def clf():
+    return OneAgainstAllClassifier(random_state=0).fit([[0.0, 1.0], [1.0, 0.0]], ["a", "b"])
+
+
+@pytest.fixture
+def path(clf, tmp_path):
+    clf.save(tmp_path / "m.labeltree")
+    return tmp_path / "m.labeltree"
+
+
+def test_header_holds_every_parameter_and_notes(clf, path):
+    clf.save(path, notes={"reader": {"format": "tsv"}})
+    header, _ = modelfile.read(path)
+    assert header["params"] == clf.get_params()
+    assert header["settled"]["scale_"] == clf.scale_
+    assert header["notes"] == {"reader": {"format": "tsv"}}
+    assert header["version"]
+
+
+def test_labels_of_any_kind_survive(tmp_path):
+    labels = [3, "3", "", "naïve ☃", 'quote " and \\', -(2**62), "a,b\tc\n"]
+    clf = OneAgainstAllClassifier().partial_fit(np.eye(7), np.array(labels, dtype=object))
+    clf.save(tmp_path / "m")
+    assert load(tmp_path / "m").classes_.tolist() == labels
+
+
+def test_feature_names_survive(tmp_path):
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"height": [1.0, 2.0], "width": [2.0, 1.0]})
+    OneAgainstAllClassifier().fit(frame, [1, 2]).save(tmp_path / "m")
+    assert load(tmp_path / "m").predict(frame).tolist() == [1, 2]
+    with pytest.raises(ValueError, match="feature names"):
+        load(tmp_path / "m").predict(frame[["width", "height"]])
+
+
+def test_changed_bytes_are_noticed(path):
+    """Every byte of the header, and a sample of the rest."""
+    good = path.read_bytes()
+    (header,) = struct.unpack("<Q", good[:8])
+    for position in [*range(0, 8 + header, 3), *range(8 + header, len(good), 97)]:
+        bad = bytearray(good)
+        bad[position] ^= 0x15
+        path.write_bytes(bad)
+        with pytest.raises(ModelFileError):
+            load(path)
+
+
+@pytest.mark.parametrize("share", [0.01, 0.3, 0.9, 0.999])
+def test_truncated_file(path, share):
+    content = path.read_bytes()
+    path.write_bytes(content[: int(len(content) * share)])
+    error = CorruptModelFileError if share > 0.1 else ModelFileError
+    with pytest.raises(error, match=r"m\.labeltree: "):
+        load(path)
+
+
+@pytest.mark.parametrize("content", [b"", b"hello", os.urandom(1000), b"\x80\x04pickle" * 100])
+def test_foreign_file(tmp_path, content):
+    (tmp_path / "other").write_bytes(content)
+    with pytest.raises(ForeignModelFileError, match="other: this is not a labeltree model"):
+        load(tmp_path / "other")
+
+
+def test_safetensors_file_of_another_program(tmp_path):
+    save_file({"w": np.zeros(3)}, tmp_path / "other", {"format": "pt"})
+    with pytest.raises(ForeignModelFileError, match="is not a labeltree model"):
+        load(tmp_path / "other")
+
+
+def test_file_of_a_future_format(path):
+    header, arrays = modelfile.read(path)
+    save_file(arrays, path, {"labeltree": "2", "header": json.dumps(header), "checksum": "?"})
+    with pytest.raises(FutureModelFileError, match=r"has format 2, .* install a later labeltree"):
+        load(path)
+
+
+def test_estimator_of_a_future_version(path):
+    header, arrays = modelfile.read(path)
+    modelfile.write(path, {**header, "estimator": "QuantumTree"}, arrays)
+    with pytest.raises(FutureModelFileError, match="QuantumTree, which this version does not have"):
+        load(path)
+
+
+@pytest.mark.parametrize("missing", ["labels", "weights", "counts"])
+def test_inconsistent_file(path, missing):
+    header, arrays = modelfile.read(path)
+    del arrays[missing]
+    modelfile.write(path, header, arrays)
+    with pytest.raises(CorruptModelFileError, match=missing):
+        load(path)
+
+
+def test_missing_file(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        load(tmp_path / "nothing")
+
+
+def test_failed_save_leaves_the_old_file_and_nothing_else(clf, path, monkeypatch):
+    good = path.read_bytes()
+
+    def fail(*_):
+        raise OSError("the disk is full")
+
+    monkeypatch.setattr(modelfile, "_sync", fail)
+    with pytest.raises(OSError, match="disk is full"):
+        clf.save(path)
+    assert path.read_bytes() == good
+    assert os.listdir(path.parent) == [path.name]
+
+
+def test_folder_that_does_not_exist(clf, tmp_path):
+    with pytest.raises(OSError, match="nowhere"):
+        clf.save(tmp_path / "nowhere" / "m")
+
+
+def test_what_a_file_cannot_hold_is_said_before_writing(tmp_path):
+    clf = OneAgainstAllClassifier(random_state=np.random.RandomState(0)).fit([[1.0]], [1])
+    with pytest.raises(TypeError, match="random_state is a RandomState, which a model file cannot"):
+        clf.save(tmp_path / "m")
+    assert os.listdir(tmp_path) == []
+
+
+def test_file_has_the_users_permissions(path):
+    (path.parent / "plain").touch()
+    assert path.stat().st_mode == (path.parent / "plain").stat().st_mode
+
+
+def test_killed_while_saving_leaves_a_good_file(path):
+    """A process that saves again and again is killed; whatever is there afterwards loads."""
+    script = (
+        "import sys; from labeltree import load\n"
+        "clf = load(sys.argv[1]); print('ready', flush=True)\n"
+        "while True: clf.save(sys.argv[1])\n"
+    )
+    for delay in (0.0, 0.01, 0.03):
+        process = subprocess.Popen(
+            [sys.executable, "-c", script, str(path)], stdout=subprocess.PIPE
+        )
+        with process:
+            process.stdout.readline()
+            try:
+                process.wait(delay)
+            except subprocess.TimeoutExpired:
+                process.kill()
+        assert load(path).predict([[1.0, 0.0]]).tolist() == ["b"]
