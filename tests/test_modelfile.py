@@ -47,8 +47,10 @@ def test_labels_of_any_kind_survive(tmp_path):
 def test_feature_names_survive(tmp_path):
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame({"height": [1.0, 2.0], "width": [2.0, 1.0]})
-    OneAgainstAllClassifier().fit(frame, [1, 2]).save(tmp_path / "m")
-    assert load(tmp_path / "m").predict(frame).tolist() == [1, 2]
+    clf = OneAgainstAllClassifier(random_state=0).fit(frame, [1, 2])
+    clf.save(tmp_path / "m")
+    assert load(tmp_path / "m").feature_names_in_.tolist() == ["height", "width"]
+    assert load(tmp_path / "m").predict(frame).tolist() == clf.predict(frame).tolist()
     with pytest.raises(ValueError, match="feature names"):
         load(tmp_path / "m").predict(frame[["width", "height"]])
 

@@ -6,7 +6,7 @@ import contextlib
 import json
 import os
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -75,14 +75,9 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArra
         All are `ModelFileError`; each says what is wrong with which file.
     """
     path = Path(path)
-    _check_signature(path)
-    try:
-        with safe_open(path, framework="numpy") as file:
-            metadata = file.metadata() or {}
-            _check_format(path, metadata)
-            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except SafetensorError as error:
-        raise CorruptModelFileError(f"{path}: the model file is cut short or damaged") from error
+    with _open(path) as file:
+        metadata = file.metadata()
+        arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     text = metadata.get("header", "")
     if metadata.get("checksum") != _checksum(text, arrays):
         raise CorruptModelFileError(
@@ -90,6 +85,25 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArra
             "copy it again from where it was made"
         )
     return json.loads(text), arrays
+
+
+def read_header(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Read the header alone, without checking that the arrays are intact."""
+    with _open(Path(path)) as file:
+        header: dict[str, Any] = json.loads(file.metadata()["header"])
+    return header
+
+
+@contextlib.contextmanager
+def _open(path: Path) -> Iterator[Any]:
+    """Open a model file of a format known to this version."""
+    _check_signature(path)
+    try:
+        with safe_open(path, framework="numpy") as file:
+            _check_format(path, file.metadata() or {})
+            yield file
+    except SafetensorError as error:
+        raise CorruptModelFileError(f"{path}: the model file is cut short or damaged") from error
 
 
 def _check_signature(path: Path) -> None:

@@ -140,8 +140,8 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
                 f"Found input variables with inconsistent numbers of samples: X has {rows} rows, "
                 f"y has {len(targets)}"
             )
-        if not reset and targets.multilabel != self._multilabel:
-            expected = "a set of labels" if self._multilabel else "one label"
+        if not reset and targets.multilabel != self.multilabel_:
+            expected = "a set of labels" if self.multilabel_ else "one label"
             raise ValueError(
                 f"y has the form of a {targets.kind}, expected {expected} for each row, as in the "
                 "data learned before; fit a new estimator to change the task"
@@ -181,7 +181,8 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
                 self.progress_.add(targets.wrong(ids, order[:learned], predicted[:learned]))
 
     @property
-    def _multilabel(self) -> bool:
+    def multilabel_(self) -> bool:
+        """Whether rows have sets of labels."""
         return self._kind != "class"
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -215,7 +216,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
             In the form in which `y` was given.
         """
         matrix = self._matrix(X)
-        if not self._multilabel:
+        if not self.multilabel_:
             ids, _ = self._topk(matrix, 1)
             return self._vocabulary.array[ids[:, 0]]
         indicator = self._above_threshold(matrix)
@@ -270,7 +271,7 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         float
             Accuracy, or precision@1.
         """
-        if not self._multilabel:
+        if not self.multilabel_:
             return float(super().score(X, y, sample_weight))
         labels, _ = self.predict_topk(X, 1)
         truth = sp.csr_matrix(y) if self._kind.endswith("indicator") else y

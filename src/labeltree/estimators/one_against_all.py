@@ -162,7 +162,7 @@ class OneAgainstAllClassifier(OnlineClassifier):
         )
 
     def _topk(self, matrix: _core.Matrix, k: int) -> tuple[NDArray[np.uint32], NDArray[np.float32]]:
-        normalise = not self._multilabel and self.loss != "hinge"
+        normalise = not self.multilabel_ and self.loss != "hinge"
         ids, margins, total = self._learner.predict_topk(
             matrix, k, as_threads(self.n_jobs), normalise
         )
@@ -196,7 +196,7 @@ class OneAgainstAllClassifier(OnlineClassifier):
         """
         matrix = self._matrix(X)
         p = self._probability(self._learner.predict_margins(matrix, as_threads(self.n_jobs)))
-        return p if self._multilabel else self._normalise(p, p.sum(axis=1, keepdims=True))
+        return p if self.multilabel_ else self._normalise(p, p.sum(axis=1, keepdims=True))
 
     def _probability(self, margins: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return the probability of a label by its own model."""
