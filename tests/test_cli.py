@@ -12,6 +12,7 @@ import pytest
 from sklearn.datasets import dump_svmlight_file
 
 from labeltree import load, modelfile
+from labeltree.cli import main
 from labeltree.datasets import make_multiclass
 
 
@@ -136,45 +137,72 @@ def test_ctrl_c_saves_what_was_learned(tmp_path):
 class TestBadInput:
     """One sentence that says what to do, exit code 2, nothing written."""
 
-    def refused(self, *arguments, match, stdin=None):
-        result = run(*arguments, stdin=stdin, code=2)
-        assert match in result.stderr
-        assert result.stderr.startswith("labeltree: ")
-        assert result.stderr.count("\n") == 1
+    @pytest.fixture
+    def refused(self, monkeypatch, capsys):
+        """Run the command line in this process, which saves a start per case."""
 
-    def test_data(self, tmp_path):
-        def train(path, match, *more):
-            self.refused("train", path, "-m", tmp_path / "m", *more, match=match)
+        def refused(*arguments, match):
+            monkeypatch.setattr(sys, "argv", ["labeltree", *map(str, arguments)])
+            with pytest.raises(SystemExit) as stop:
+                main()
+            assert stop.value.code == 2
+            message = capsys.readouterr().err
+            assert message.startswith("labeltree: ")
+            assert message.count("\n") == 1
+            assert match in message
+
+        return refused
+
+    @pytest.fixture
+    def refused_data(self, refused, tmp_path):
+        def refused_data(name, *more, match):
+            refused("train", tmp_path / name, "-m", tmp_path / "m", "--quiet", *more, match=match)
             assert not (tmp_path / "m").exists()
 
-        train(tmp_path / "no.svm", "no.svm: No such file or directory")
-        train(tmp_path, "give format=")
-        (tmp_path / "folder.svm").mkdir()
-        train(tmp_path / "folder.svm", "Is a directory")
-        (tmp_path / "empty.svm").touch()
-        train(tmp_path / "empty.svm", "empty.svm: no rows to learn from")
-        (tmp_path / "a.svm").write_text("1 1:1\n1 12x:1\n")
-        train(tmp_path / "a.svm", 'a.svm:2: feature index "12x" is not an integer')
-        train(tmp_path / "a.svm", "unknown format", "--format", "docx")
-        train(tmp_path / "a.svm", 'format "svmlight" has no option "hash_bits"', "--hash-bits", 9)
-        train(tmp_path / "a.svm", "expected a range such as 3-5", "--char-ngrams", "x")
-        train(tmp_path / "a.svm", "'loss' parameter", "--loss", "huber")
-        train("-", "standard input can be read only once", "--format", "svmlight", "--passes", 2)
-        (tmp_path / "sets.svm").write_text("1 1:1\n" * 9000 + "1,2 1:1\n")
-        train(tmp_path / "sets.svm", "for rows with sets of labels give --label-sets")
+        return refused_data
 
-    def test_model(self, folder, tmp_path):
+    def test_data(self, refused_data, tmp_path):
+        refused_data("no.svm", match="no.svm: No such file or directory")
+        refused_data(".", match="give format=")
+        (tmp_path / "folder.svm").mkdir()
+        refused_data("folder.svm", match="Is a directory")
+        (tmp_path / "empty.svm").touch()
+        refused_data("empty.svm", match="empty.svm: no rows to learn from")
+        (tmp_path / "a.svm").write_text("1 1:1\n1 12x:1\n")
+        refused_data("a.svm", match='a.svm:2: feature index "12x" is not an integer')
+        (tmp_path / "sets.svm").write_text("1 1:1\n" * 9000 + "1,2 1:1\n")
+        refused_data("sets.svm", match="for rows with sets of labels give --label-sets")
+
+    @pytest.mark.parametrize(
+        ("option", "value", "match"),
+        [
+            ("--format", "docx", "unknown format"),
+            ("--hash-bits", 9, 'format "svmlight" has no option "hash_bits"'),
+            ("--char-ngrams", "x", "expected a range such as 3-5"),
+            ("--loss", "huber", "'loss' parameter"),
+            ("--bits", 99, "'bits' parameter"),
+        ],
+    )
+    def test_options(self, refused_data, tmp_path, option, value, match):
+        (tmp_path / "a.svm").write_text("this is not even svmlight")
+        refused_data("a.svm", option, value, match=match)
+
+    def test_standard_input_twice(self, refused, tmp_path):
+        arguments = ["train", "-", "--format", "svmlight", "--passes", 2, "-m", tmp_path / "m"]
+        refused(*arguments, match="standard input can be read only once")
+
+    def test_model(self, refused, folder, tmp_path):
         (tmp_path / "other").write_text("no model")
         for command in ("predict", "evaluate"):
-            self.refused(command, tmp_path / "other", folder / "test.svm", match="not a labeltree")
-            self.refused(command, tmp_path / "no", folder / "test.svm", match="No such file")
+            refused(command, tmp_path / "other", folder / "test.svm", match="not a labeltree")
+            refused(command, tmp_path / "no", folder / "test.svm", match="No such file")
         nowhere = tmp_path / "nowhere" / "m"
-        self.refused("train", folder / "train.svm", "-m", nowhere, match="there is no such folder")
-        self.refused("train", folder / "train.svm", "-m", tmp_path, match="cannot be written")
+        refused("train", folder / "train.svm", "-m", nowhere, match="there is no such folder")
+        refused("train", folder / "train.svm", "-m", tmp_path, match="cannot be written")
 
-    def test_rows_that_do_not_fit_the_model(self, model, tmp_path):
+    def test_rows_that_do_not_fit_the_model(self, refused, model, tmp_path):
         (tmp_path / "wide.svm").write_text("1 99999999:1\n")
-        self.refused("predict", model, tmp_path / "wide.svm", match="wide.svm:1: feature index")
+        refused("predict", model, tmp_path / "wide.svm", match="wide.svm:1: feature index")
 
     def test_options_that_do_not_exist(self, folder):
         assert "No such option" in run("train", folder / "train.svm", "--colour", code=2).stderr
