@@ -1,4 +1,3 @@
-import doctest
 import itertools
 import subprocess
 import sys
@@ -41,10 +40,6 @@ LATIN_PY = ["caf", "\ufffd", "=", "23"]
 
 def rows(X):
     return [tuple(X.indices[a:b]) for a, b in itertools.pairwise(X.indptr)]
-
-
-def test_examples_in_docstrings_run():
-    assert doctest.testmod(datasets).failed == 0
 
 
 @pytest.mark.usefixtures("library")

@@ -1,0 +1,39 @@
+"""Floors under what is learned, so that quality cannot be lost unnoticed between releases."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+
+from labeltree.datasets import make_multiclass, stdlib_tokens
+from labeltree.estimators import ESTIMATORS
+
+# Accuracy with default settings; measured values are a point or two above.
+DIGITS = {"OneAgainstAllClassifier": 0.935}
+SYNTHETIC = {"OneAgainstAllClassifier": 0.96}
+TOKENS = {"OneAgainstAllClassifier": 0.325}
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_digits(name):
+    X, y = load_digits(return_X_y=True)
+    order = np.random.default_rng(0).permutation(len(y))
+    train, test = order[:1300], order[1300:]
+    clf = ESTIMATORS[name](random_state=0).fit(X[train], y[train])
+    assert clf.score(X[test], y[test]) >= DIGITS[name]
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_many_labels_few_examples_each(name):
+    X, y = make_multiclass(9000, 1000, noise=0.7)
+    clf = ESTIMATORS[name](random_state=0).fit(X[:8000], y[:8000])
+    assert clf.score(X[8000:], y[8000:]) >= SYNTHETIC[name]
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_next_token_of_a_stream(name):
+    """One pass, in order: labels appear all the time."""
+    X, y = stdlib_tokens(limit=10_000)
+    clf = ESTIMATORS[name]()
+    for begin in range(0, len(y), 500):
+        clf.partial_fit(X[begin : begin + 500], y[begin : begin + 500])
+    assert 1 - clf.progress_.error >= TOKENS[name]
