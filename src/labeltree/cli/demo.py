@@ -11,6 +11,7 @@ from labeltree.datasets import stdlib_tokens
 from labeltree.estimators import OneAgainstAllClassifier
 
 CONTEXT = 6
+BATCH = 512
 
 
 def demo(examples: int = 30_000, model: Path | None = None) -> None:
@@ -34,8 +35,8 @@ def demo(examples: int = 30_000, model: Path | None = None) -> None:
     clf = OneAgainstAllClassifier(bits=22)
     table = ProgressTable(quiet=False)
     start = time.perf_counter()
-    for begin in range(0, examples, 2048):
-        end = min(begin + 2048, examples)
+    for begin in range(0, examples, BATCH):
+        end = min(begin + BATCH, examples)
         clf.partial_fit(X[begin:end], y[begin:end])
         table.update(clf)
     seconds = time.perf_counter() - start

@@ -136,19 +136,18 @@ class ProgressTable:
         self._rows = 0
 
     def update(self, clf: OnlineClassifier) -> None:
-        """Print the rows that are due."""
+        """Print the last row that is due: the number of labels is that of now."""
         history = clf.progress_.history
-        if self._quiet:
+        if self._quiet or len(history) == self._rows:
             return
-        if self._rows == 0 and history:
+        if self._rows == 0:
             print("  examples     labels    error   recent", file=sys.stderr)
-        for row in history[self._rows :]:
-            print(
-                f"{row.examples:>10,} {clf.n_labels_:>10,} {row.error:>8.4f} "
-                f"{row.recent_error:>8.4f}",
-                file=sys.stderr,
-            )
         self._rows = len(history)
+        row = history[-1]
+        print(
+            f"{row.examples:>10,} {clf.n_labels_:>10,} {row.error:>8.4f} {row.recent_error:>8.4f}",
+            file=sys.stderr,
+        )
 
     def close(self, clf: OnlineClassifier, model: Path) -> None:
         """Print the totals."""
