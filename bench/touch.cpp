@@ -58,11 +58,14 @@ void measure(unsigned bits) {
 
   AlignedFloats table(std::size_t{2} << bits);
   std::fill_n(table.data(), table.size(), 1.0f);
-  std::fill_n(bank.table().data(), bank.table().size(), 1.0f);
   std::vector<std::uint32_t> places(pairs * (nonzeros + 1));
   for (auto& place : places) place = static_cast<std::uint32_t>(random() % table.size());
 
+  const Rule rule;
   float sink = 0.0f;
+  for (std::size_t i = 0; i < pairs; ++i) {  // so that the table's pages are there
+    bank.learn(model[i], encoded[example[i]], 0.0f, 1.0f, 1.0f, rule);
+  }
   std::vector<double> gather, scatter, predict, learn;
   for (int repeat = 0; repeat < 7; ++repeat) {
     gather.push_back(nanoseconds_per_weight([&] {
@@ -78,7 +81,7 @@ void measure(unsigned bits) {
       for (std::size_t i = 0; i < pairs; ++i) {
         const Example x = encoded[example[i]];
         const float p = bank.predict(model[i], x);
-        bank.learn(model[i], x, p, p > 0.0f ? -1.0f : 1.0f, 1.0f);
+        bank.learn(model[i], x, p, p > 0.0f ? -1.0f : 1.0f, 1.0f, rule);
       }
     }));
   }

@@ -14,24 +14,27 @@ LAYOUTS = ["dense", "hashed"]
 LOSSES = ["logistic", "squared", "hinge"]
 
 
-def make_bank(models=1, *, features, **settings):
-    defaults = {
-        "loss": "logistic",
-        "update": "adaptive",
-        "scale": "max",
-        "layout": "hashed",
-        "step": 0.5,
-        "power": 0.0,
-        "bits": 18,
-        "min_gradient": 0.0,
-    }
-    settings = {**defaults, **settings}
-    for name, kind in [("loss", "Loss"), ("update", "Update"), ("scale", "Scale")]:
-        settings[name] = getattr(getattr(_core, kind), settings[name])
-    settings["layout"] = getattr(_core.Layout, settings["layout"])
-    bank = _core.Bank(_core.BankParams(features=features, **settings))
-    bank.resize(models)
-    return bank
+class Bank(_core.Bank):
+    """A bank whose models all learn by one rule."""
+
+    def __init__(self, models=1, **settings):
+        defaults = {
+            "loss": "logistic",
+            "update": "adaptive",
+            "scale": "max",
+            "layout": "hashed",
+            "step": 0.5,
+            "power": 0.0,
+            "bits": 18,
+            "min_gradient": 0.0,
+        }
+        settings = {**defaults, **settings}
+        for name in ("loss", "update", "scale", "layout"):
+            settings[name] = getattr(getattr(_core, name.capitalize()), settings[name])
+        storage = ("scale", "layout", "bits", "features")
+        super().__init__(_core.BankParams(**{name: settings.pop(name) for name in storage}))
+        self.resize(models)
+        self.rule = _core.Rule(**settings)
 
 
 def matrix(X, *, dense=False):
@@ -44,7 +47,9 @@ def matrix(X, *, dense=False):
 def learn(bank, X, y, weight=None, model=0, *, dense=False):
     y = np.asarray(y, dtype=np.float32)
     weight = np.ones(len(y)) if weight is None else weight
-    return bank.learn(model, matrix(X, dense=dense), y, np.asarray(weight, dtype=np.float32))
+    return bank.learn(
+        model, matrix(X, dense=dense), y, np.asarray(weight, dtype=np.float32), bank.rule
+    )
 
 
 def random_problem(seed, n=200, features=12):
@@ -69,7 +74,7 @@ def random_problem(seed, n=200, features=12):
 )
 def test_core_predicts_as_the_reference(layout, loss, settings, dense):
     X, y, weight = random_problem(0)
-    bank = make_bank(features=X.shape[1], layout=layout, loss=loss, **settings)
+    bank = Bank(features=X.shape[1], layout=layout, loss=loss, **settings)
     model = LinearModel(loss, **{"step": 0.5, **settings})
     expected = [
         model.learn({i: float(v) for i, v in enumerate(x) if v}, target, float(h))
@@ -93,8 +98,8 @@ def test_units_of_a_feature_do_not_matter(layout, factor):
     X, y, _ = random_problem(2)
     rescaled = X.copy()
     rescaled[:, 5] *= factor
-    expected = learn(make_bank(features=X.shape[1], layout=layout), X, y)
-    received = learn(make_bank(features=X.shape[1], layout=layout), rescaled, y)
+    expected = learn(Bank(features=X.shape[1], layout=layout), X, y)
+    received = learn(Bank(features=X.shape[1], layout=layout), rescaled, y)
     np.testing.assert_allclose(received, expected, rtol=1e-4, atol=1e-5)
 
 
@@ -104,7 +109,7 @@ def test_a_weight_of_two_equals_two_plain_steps(loss):
     x, y = [[0.3, -1.0, 2.0]], [1.0]
     for step in (0.01, 0.5, 10.0):
         settings = {"features": 3, "loss": loss, "update": "sgd", "step": step}
-        once, twice = make_bank(**settings), make_bank(**settings)
+        once, twice = Bank(**settings), Bank(**settings)
         learn(once, x, y, [2.0])
         learn(twice, x * 2, y * 2)
         np.testing.assert_allclose(
@@ -117,7 +122,7 @@ def test_a_weight_of_two_nearly_equals_two_adaptive_steps(loss):
     """Adaptive steps shrink with the gradients seen, which the second of two steps sees less of."""
     X, y, _ = random_problem(3, n=100)
     settings = {"features": X.shape[1], "loss": loss, "step": 0.1}
-    once, twice = make_bank(**settings), make_bank(**settings)
+    once, twice = Bank(**settings), Bank(**settings)
     learn(once, X, y, np.full(len(X), 2.0))
     learn(twice, np.repeat(X, 2, axis=0), np.repeat(y, 2))
     expected = twice.predict(0, matrix(X))
@@ -134,7 +139,7 @@ def test_a_weight_of_two_nearly_equals_two_adaptive_steps(loss):
 @settings(max_examples=200, deadline=None)
 def test_squared_and_hinge_steps_never_overshoot(step, values, y, update):
     for loss in ("squared", "hinge"):
-        bank = make_bank(features=3, loss=loss, step=step, update=update)
+        bank = Bank(features=3, loss=loss, step=step, update=update)
         learn(bank, [values], [y])
         margin = y * bank.predict(0, matrix([values]))[0]
         assert -1e-4 <= margin <= 1 + 1e-3
@@ -149,7 +154,7 @@ def test_squared_and_hinge_steps_never_overshoot(step, values, y, update):
 @settings(max_examples=200, deadline=None)
 def test_predictions_stay_finite(step, weight, value, scale):
     value *= 1e9 if scale == "max" else 1.0
-    bank = make_bank(features=2, step=step, scale=scale)
+    bank = Bank(features=2, step=step, scale=scale)
     for target in (1.0, -1.0, 1.0):
         learn(bank, [[value, 1.0]], [target], [weight])
     assert np.isfinite(bank.predict(0, matrix([[value, 1.0]]))).all()
@@ -159,13 +164,11 @@ def test_predictions_stay_finite(step, weight, value, scale):
 def test_models_do_not_disturb_each_other(layout):
     """Twenty models in one bank learn what each would learn alone."""
     X, y, _ = random_problem(4)
-    together = make_bank(
-        20, features=X.shape[1], layout=layout, scale="none", update="sgd", bits=24
-    )
+    together = Bank(20, features=X.shape[1], layout=layout, scale="none", update="sgd", bits=24)
     for m in range(20):
         learn(together, X, y * np.sign(np.sin(m + X[:, m % 12])), model=m)
     for m in range(20):
-        alone = make_bank(20, features=X.shape[1], layout=layout, scale="none", update="sgd")
+        alone = Bank(20, features=X.shape[1], layout=layout, scale="none", update="sgd")
         learn(alone, X, y * np.sign(np.sin(m + X[:, m % 12])), model=m)
         np.testing.assert_array_equal(together.predict(m, matrix(X)), alone.predict(m, matrix(X)))
 
@@ -179,7 +182,7 @@ def test_joint_hashing_keeps_features_apart():
     n = 500
     ones, rows = np.ones(n, dtype=np.float32), np.arange(n)
     X = as_matrix(sp.csr_matrix((ones, (rows, 40 * rows)), shape=(n, 40 * n)))
-    bank = make_bank(n, features=40 * n, bits=22, scale="none")
+    bank = Bank(n, features=40 * n, bits=22, scale="none")
     for m in range(n):
         learn(bank, X, np.where(np.arange(n) == m, 1.0, -1.0), model=m)
     scores = np.array([bank.predict(m, matrix(X)) for m in range(n)])
@@ -189,7 +192,7 @@ def test_joint_hashing_keeps_features_apart():
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_zeroed_model_starts_from_zero_weights(layout):
     X, y, _ = random_problem(5)
-    bank = make_bank(3, features=X.shape[1], layout=layout)
+    bank = Bank(3, features=X.shape[1], layout=layout)
     for m in range(3):
         learn(bank, X, y * (-1) ** m, model=m)
     kept = bank.predict(2, matrix(X))
@@ -203,10 +206,10 @@ def test_zeroed_model_starts_from_zero_weights(layout):
 def test_copied_model_goes_on_as_the_original_would(layout):
     X, y, _ = random_problem(6)
     settings = {"features": X.shape[1], "layout": layout, "update": "sgd", "power": 0.5}
-    bank = make_bank(12, **settings)
+    bank = Bank(12, **settings)
     learn(bank, X[:100], y[:100], model=1)
     state = bank.state()
-    original = make_bank(12, **settings)
+    original = Bank(12, **settings)
     original.restore(state)
     bank.copy(1, 11)
     np.testing.assert_array_equal(
@@ -216,7 +219,7 @@ def test_copied_model_goes_on_as_the_original_would(layout):
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_features_never_observed_are_ignored(layout):
-    bank = make_bank(features=1000, layout=layout, bits=10, scale="none")
+    bank = Bank(features=1000, layout=layout, bits=10, scale="none")
     X = np.zeros((1, 1000), dtype=np.float32)
     X[0, 7] = 1.0
     learn(bank, X, [1.0])
@@ -228,9 +231,9 @@ def test_features_never_observed_are_ignored(layout):
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_state_is_restored_exactly(layout):
     X, y, weight = random_problem(7)
-    bank = make_bank(9, features=X.shape[1], layout=layout)
+    bank = Bank(9, features=X.shape[1], layout=layout)
     learn(bank, X, y, weight, model=8)
-    other = make_bank(9, features=X.shape[1], layout=layout)
+    other = Bank(9, features=X.shape[1], layout=layout)
     other.restore(bank.state())
     for name, array in bank.state().items():
         np.testing.assert_array_equal(other.state()[name], array)
@@ -243,7 +246,7 @@ def test_results_do_not_depend_on_uninitialised_memory():
     for _ in range(3):
         garbage = [np.full(2**18, np.nan, dtype=np.float32) for _ in range(8)]
         del garbage
-        bank = make_bank(5, features=X.shape[1], layout="dense")
+        bank = Bank(5, features=X.shape[1], layout="dense")
         learn(bank, X, y, model=4)
         results.append(bank.predict(4, matrix(X)))
     np.testing.assert_array_equal(results[0], results[1])
@@ -252,7 +255,7 @@ def test_results_do_not_depend_on_uninitialised_memory():
 
 class TestBadInput:
     def test_model_that_does_not_exist(self):
-        bank = make_bank(3, features=2)
+        bank = Bank(3, features=2)
         for call in (bank.zero, lambda m: bank.predict(m, matrix([[1.0, 2.0]]))):
             with pytest.raises(ValueError, match="model 3 does not exist: the bank has 3 models"):
                 call(3)
@@ -260,7 +263,7 @@ class TestBadInput:
             bank.copy(0, 4)
 
     def test_other_number_of_features(self):
-        bank = make_bank(features=2)
+        bank = Bank(features=2)
         with pytest.raises(ValueError, match="X has 3 features, but the model has 2"):
             bank.predict(0, matrix([[1.0, 2.0, 3.0]]))
 
@@ -294,4 +297,4 @@ class TestBadInput:
     )
     def test_settings_out_of_range(self, setting, message):
         with pytest.raises(ValueError, match=message):
-            make_bank(features=2, **setting)
+            Bank(features=2, **setting)

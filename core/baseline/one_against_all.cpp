@@ -30,13 +30,15 @@ void OneAgainstAll::resize(std::size_t labels) {
   bank_.resize(labels);
 }
 
-void OneAgainstAll::set_counts(std::vector<double> counts) {
-  resize(counts.size());
-  counts_ = std::move(counts);
-  learned_labels_ = 0;
+void OneAgainstAll::visit_state(StateVisitor& state) {
+  state.value("examples", examples_done_);
+  state.array("counts", counts_);
+  bank_.visit_state(state);
+  StateVisitor::require(bank_.models() == labels(), "counts and steps differ in length");
+  learned_labels_ = labels() - std::count(counts_.begin(), counts_.end(), 0.0);
+  first_.resize(labels());
   for (std::size_t label = 0; label < labels(); ++label) {
     first_[label] = counts_[label] > 0.0 ? known : never;
-    learned_labels_ += counts_[label] > 0.0;
   }
 }
 
@@ -79,7 +81,7 @@ void OneAgainstAll::learn_cell(std::size_t block, std::size_t row, unsigned posi
   const std::size_t lanes = std::min<std::size_t>(8, labels() - 8 * block);
   const std::int32_t* first = first_.data() + 8 * block;
   const auto now = static_cast<std::int32_t>(row);
-  const float negative_target = bank_.params().loss == Loss::squared ? 0.0f : -1.0f;
+  const float negative_target = rule_.loss == Loss::squared ? 0.0f : -1.0f;
   const Example x = examples_[row];
   float p[8], y[8];
   bank_.predict8(block, x, p);
@@ -92,7 +94,9 @@ void OneAgainstAll::learn_cell(std::size_t block, std::size_t row, unsigned posi
       best.label[row] = static_cast<LabelId>(8 * block + lane);
     }
   }
-  if (active != 0 && weight_[row] > 0.0f) bank_.learn8(block, x, p, y, weight_[row], active);
+  if (active != 0 && weight_[row] > 0.0f) {
+    bank_.learn8(block, x, p, y, weight_[row], rule_, active);
+  }
 }
 
 // Blocks outside, rows inside; positives_ are ordered by block, then row.
@@ -124,9 +128,9 @@ void OneAgainstAll::learn_rows(Best& best) {
   }
 }
 
-std::size_t OneAgainstAll::learn(const Matrix& X, const LabelSets& y, const float* weight,
-                                 const std::int64_t* order, std::size_t n, std::size_t threads,
-                                 LabelId* predicted, const StopRequested& stop) {
+void OneAgainstAll::learn(const Matrix& X, const LabelSets& y, const float* weight,
+                          const std::int64_t* order, std::size_t n, std::size_t threads,
+                          LabelId* predicted, const StopRequested& stop) {
   const bool by_block = bank_.params().layout == Layout::dense;
   const std::size_t blocks = (labels() + 7) / 8;
   threads = by_block ? std::max<std::size_t>(1, std::min(threads, blocks)) : 1;
@@ -160,7 +164,6 @@ std::size_t OneAgainstAll::learn(const Matrix& X, const LabelSets& y, const floa
     end_chunk();
     done += rows;
   }
-  return done;
 }
 
 unsigned OneAgainstAll::learned_lanes(std::size_t block) const {
@@ -192,8 +195,8 @@ void OneAgainstAll::visit_margins(ExampleBuffer& examples, const Matrix& X, std:
 
 // Calls work(begin, end, examples) on shares of the rows, one buffer a thread.
 template <class Work>
-std::size_t OneAgainstAll::in_chunks(std::size_t rows, std::size_t threads,
-                                     const StopRequested& stop, Work work) const {
+void OneAgainstAll::in_chunks(std::size_t rows, std::size_t threads, const StopRequested& stop,
+                              Work work) const {
   const std::size_t chunk = chunk_rows(labels()) * threads;
   std::vector<ExampleBuffer> examples(threads);
   std::size_t done = 0;
@@ -204,12 +207,11 @@ std::size_t OneAgainstAll::in_chunks(std::size_t rows, std::size_t threads,
     });
     done += n;
   }
-  return done;
 }
 
-std::size_t OneAgainstAll::predict_topk(const Matrix& X, std::size_t k, std::size_t threads,
-                                        LabelId* ids, float* margins, double* total,
-                                        const StopRequested& stop) const {
+void OneAgainstAll::predict_topk(const Matrix& X, std::size_t k, std::size_t threads,
+                                 LabelId* ids, float* margins, double* total,
+                                 const StopRequested& stop) const {
   struct Scored {  // kept in heaps whose front is the worst
     float margin;
     LabelId label;
@@ -217,8 +219,8 @@ std::size_t OneAgainstAll::predict_topk(const Matrix& X, std::size_t k, std::siz
       return margin != other.margin ? margin > other.margin : label < other.label;
     }
   };
-  const Loss loss = bank_.params().loss;
-  return in_chunks(X.rows, threads, stop, [&](std::size_t begin, std::size_t end,
+  const Loss loss = rule_.loss;
+  in_chunks(X.rows, threads, stop, [&](std::size_t begin, std::size_t end,
                                               ExampleBuffer& examples) {
     std::vector<std::vector<Scored>> heaps(end - begin);
     for (auto& heap : heaps) heap.reserve(k);
@@ -247,10 +249,10 @@ std::size_t OneAgainstAll::predict_topk(const Matrix& X, std::size_t k, std::siz
   });
 }
 
-std::size_t OneAgainstAll::predict_margins(const Matrix& X, std::size_t threads, float* margins,
-                                           const StopRequested& stop) const {
+void OneAgainstAll::predict_margins(const Matrix& X, std::size_t threads, float* margins,
+                                    const StopRequested& stop) const {
   std::fill(margins, margins + X.rows * labels(), lowest);
-  return in_chunks(X.rows, threads, stop, [&](std::size_t begin, std::size_t end,
+  in_chunks(X.rows, threads, stop, [&](std::size_t begin, std::size_t end,
                                               ExampleBuffer& examples) {
     visit_margins(examples, X, begin, end, [&](std::size_t i, LabelId label, float margin) {
       margins[(begin + i) * labels() + label] = margin;
@@ -258,11 +260,11 @@ std::size_t OneAgainstAll::predict_margins(const Matrix& X, std::size_t threads,
   });
 }
 
-std::size_t OneAgainstAll::predict_above(const Matrix& X, float threshold, std::size_t threads,
-                                         std::vector<std::vector<LabelId>>& sets,
-                                         const StopRequested& stop) const {
+void OneAgainstAll::predict_above(const Matrix& X, float threshold, std::size_t threads,
+                                  std::vector<std::vector<LabelId>>& sets,
+                                  const StopRequested& stop) const {
   sets.assign(X.rows, {});
-  return in_chunks(X.rows, threads, stop, [&](std::size_t begin, std::size_t end,
+  in_chunks(X.rows, threads, stop, [&](std::size_t begin, std::size_t end,
                                               ExampleBuffer& examples) {
     visit_margins(examples, X, begin, end, [&](std::size_t i, LabelId label, float margin) {
       if (margin > threshold) sets[begin + i].push_back(label);

@@ -5,10 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "labels.hpp"
-#include "linear/bank.hpp"
-#include "matrix.hpp"
-#include "parallel.hpp"
+#include "learner.hpp"
 
 namespace labeltree {
 
@@ -18,44 +15,32 @@ namespace labeltree {
 // in the cache, and blocks are shared among threads. In the hashed layout labels may share
 // weights, so examples are outside and one thread learns. Either way the result is the same, bit
 // for bit, for any chunk length and any number of threads.
-class OneAgainstAll {
+class OneAgainstAll : public Learner {
  public:
-  explicit OneAgainstAll(const BankParams& params) : bank_(params) {}
+  OneAgainstAll(const BankParams& params, const Rule& rule) : bank_(params), rule_(rule) {}
 
-  // Makes room for labels 0 .. labels - 1.
-  void resize(std::size_t labels);
-  std::size_t labels() const { return counts_.size(); }
-  std::size_t learned_labels() const { return learned_labels_; }
-
-  // Learns rows order[0] .. order[n - 1], all of weight 1 if `weight` is null. predicted[i] becomes
-  // the best label just before row order[i] is learned. A row of weight zero is predicted, not
-  // learned. Returns how many were done, fewer than n only if `stop` said so.
-  std::size_t learn(const Matrix& X, const LabelSets& y, const float* weight,
-                    const std::int64_t* order, std::size_t n, std::size_t threads,
-                    LabelId* predicted, const StopRequested& stop);
+  void resize(std::size_t labels) override;
+  std::size_t labels() const override { return counts_.size(); }
+  std::size_t learned_labels() const override { return learned_labels_; }
+  std::uint64_t examples() const override { return examples_done_; }
+  const Bank& bank() const override { return bank_; }
+  void learn(const Matrix& X, const LabelSets& y, const float* weight, const std::int64_t* order,
+             std::size_t n, std::size_t threads, LabelId* predicted,
+             const StopRequested& stop) override;
+  void visit_state(StateVisitor& state) override;
 
   // The k best labels of each row, best first, with their margins; missing ones are `no_label`.
   // If `total` is given, it receives each row's sum of probability(margin) over all labels.
-  // Returns how many rows were done.
-  std::size_t predict_topk(const Matrix& X, std::size_t k, std::size_t threads, LabelId* labels,
-                           float* margins, double* total, const StopRequested& stop) const;
+  void predict_topk(const Matrix& X, std::size_t k, std::size_t threads, LabelId* labels,
+                    float* margins, double* total, const StopRequested& stop) const;
 
   // All margins, rows x labels(); -infinity for labels never learned.
-  std::size_t predict_margins(const Matrix& X, std::size_t threads, float* margins,
-                              const StopRequested& stop) const;
+  void predict_margins(const Matrix& X, std::size_t threads, float* margins,
+                       const StopRequested& stop) const;
 
   // The labels of each row whose margin is above the threshold, in ascending order.
-  std::size_t predict_above(const Matrix& X, float threshold, std::size_t threads,
-                            std::vector<std::vector<LabelId>>& labels,
-                            const StopRequested& stop) const;
-
-  // The state, for saving and merging.
-  Bank& bank() { return bank_; }
-  const Bank& bank() const { return bank_; }
-  void set_counts(std::vector<double> counts);
-  const std::vector<double>& counts() const { return counts_; }
-  std::uint64_t& examples() { return examples_done_; }
-  std::uint64_t examples() const { return examples_done_; }
+  void predict_above(const Matrix& X, float threshold, std::size_t threads,
+                     std::vector<std::vector<LabelId>>& labels, const StopRequested& stop) const;
 
  private:
   // The labels of a row that fall into one block, as a set of lanes.
@@ -82,10 +67,11 @@ class OneAgainstAll {
   void visit_margins(ExampleBuffer& examples, const Matrix& X, std::size_t begin, std::size_t end,
                      Visit visit) const;
   template <class Work>
-  std::size_t in_chunks(std::size_t rows, std::size_t threads, const StopRequested& stop,
-                        Work work) const;
+  void in_chunks(std::size_t rows, std::size_t threads, const StopRequested& stop,
+                 Work work) const;
 
   Bank bank_;
+  Rule rule_;
   std::uint64_t examples_done_ = 0;
   std::size_t learned_labels_ = 0;
   std::vector<double> counts_;  // weight of the examples of each label; zero: never learned

@@ -107,24 +107,25 @@ void Bank::predict8(std::size_t block, const Example& x, float* p) const {
 }
 
 // eta h, or eta h / t^power where t counts the weight of the examples shown to the model.
-float Bank::step_size(std::size_t model, float weight) {
-  if (params_.power == 0.0f || params_.update != Update::sgd) return params_.step * weight;
+float Bank::step_size(std::size_t model, float weight, const Rule& rule) {
+  if (rule.power == 0.0f || rule.update != Update::sgd) return rule.step * weight;
   steps_[model] += weight;
-  return params_.step * weight * static_cast<float>(std::pow(steps_[model], -params_.power));
+  return rule.step * weight * static_cast<float>(std::pow(steps_[model], -rule.power));
 }
 
-void Bank::learn(std::size_t model, const Example& x, float p, float y, float weight) {
-  const float step = step_size(model, weight);
-  const float g = gradient(params_.loss, p, y);
-  if (std::abs(g) <= params_.min_gradient) return;
+void Bank::learn(std::size_t model, const Example& x, float p, float y, float weight,
+                 const Rule& rule) {
+  const float step = step_size(model, weight, rule);
+  const float g = gradient(rule.loss, p, y);
+  if (std::abs(g) <= rule.min_gradient) return;
   std::visit(
       [&](auto& weights) {
-        if (params_.update == Update::sgd) {
+        if (rule.update == Update::sgd) {
           const float kappa = x.squared_norm;
-          weights.add(model, x, importance_aware_step(params_.loss, p, y, kappa, step));
+          weights.add(model, x, importance_aware_step(rule.loss, p, y, kappa, step));
         } else {
           const float kappa = x.rate * weights.accumulate(model, x, weight * g * g);
-          const float u = importance_aware_step(params_.loss, p, y, kappa, step);
+          const float u = importance_aware_step(rule.loss, p, y, kappa, step);
           weights.step(model, x, u * x.rate);
         }
       },
@@ -132,15 +133,15 @@ void Bank::learn(std::size_t model, const Example& x, float p, float y, float we
 }
 
 void Bank::learn8(std::size_t block, const Example& x, const float* p, const float* y,
-                  float weight, unsigned active) {
+                  float weight, const Rule& rule, unsigned active) {
   float hg2[8] = {};
   float step[8];
   unsigned moving = 0;
   for (unsigned lane = 0; lane < 8; ++lane) {
     if (!(active >> lane & 1)) continue;
-    step[lane] = step_size(8 * block + lane, weight);
-    const float g = gradient(params_.loss, p[lane], y[lane]);
-    if (std::abs(g) <= params_.min_gradient) continue;
+    step[lane] = step_size(8 * block + lane, weight, rule);
+    const float g = gradient(rule.loss, p[lane], y[lane]);
+    if (std::abs(g) <= rule.min_gradient) continue;
     hg2[lane] = weight * g * g;
     moving |= 1u << lane;
   }
@@ -149,18 +150,18 @@ void Bank::learn8(std::size_t block, const Example& x, const float* p, const flo
   std::visit(
       [&](auto& weights) {
         float kappa[8];
-        if (params_.update == Update::adaptive) weights.accumulate8(block, x, hg2, kappa);
+        if (rule.update == Update::adaptive) weights.accumulate8(block, x, hg2, kappa);
         for (unsigned lane = 0; lane < 8; ++lane) {
           if (!(moving >> lane & 1)) continue;
-          if (params_.update == Update::adaptive) {
-            u[lane] = x.rate * importance_aware_step(params_.loss, p[lane], y[lane],
+          if (rule.update == Update::adaptive) {
+            u[lane] = x.rate * importance_aware_step(rule.loss, p[lane], y[lane],
                                                      x.rate * kappa[lane], step[lane]);
           } else {
-            u[lane] = importance_aware_step(params_.loss, p[lane], y[lane], x.squared_norm,
+            u[lane] = importance_aware_step(rule.loss, p[lane], y[lane], x.squared_norm,
                                             step[lane]);
           }
         }
-        if (params_.update == Update::adaptive) {
+        if (rule.update == Update::adaptive) {
           weights.step8(block, x, u);
         } else {
           weights.add8(block, x, u);
@@ -196,16 +197,17 @@ void Bank::copy(std::size_t from, std::size_t to) {
   steps_[to] = steps_[from];
 }
 
-AlignedFloats& Bank::table() {
-  return std::visit([](auto& weights) -> AlignedFloats& { return weights.table(); }, weights_);
-}
-
-const AlignedFloats& Bank::table() const {
-  return std::visit([](const auto& w) -> const AlignedFloats& { return w.table(); }, weights_);
-}
-
-std::size_t Bank::row_size() const {
-  return std::visit([](const auto& weights) { return weights.row_size(); }, weights_);
+void Bank::visit_state(StateVisitor& state, const std::string& prefix) {
+  state.value(prefix + "total_weight", total_weight_);
+  state.value(prefix + "total_norm", total_norm_);
+  state.array(prefix + "steps", steps_);
+  state.table(prefix + "largest", largest_, 1);
+  std::visit(
+      [&](auto& weights) {
+        weights.resize(models());
+        state.table(prefix + "weights", weights.table(), weights.row_size());
+      },
+      weights_);
 }
 
 }  // namespace labeltree

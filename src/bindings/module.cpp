@@ -7,6 +7,7 @@ NB_MODULE(_core, m) {
   m.doc() = "The compiled core of labeltree. Private: use the classes and functions of labeltree.";
   bind_matrix(m);
   bind_bank(m);
+  bind_learner(m);
   bind_one_against_all(m);
   bind_text(m);
 }

@@ -1,11 +1,10 @@
 #include "baseline/one_against_all.hpp"
 
 #include <nanobind/nanobind.h>
-#include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
 
-#include <optional>
 #include <tuple>
+#include <vector>
 
 #include "bindings.hpp"
 #include "signals.hpp"
@@ -13,20 +12,6 @@
 using namespace labeltree;
 
 namespace {
-
-void learn(OneAgainstAll& self, const BoundMatrix& X, const BoundLabelSets& y,
-           std::optional<In<float>> weight, In<std::int64_t> order, std::size_t threads,
-           InOut<LabelId> predicted) {
-  require_features(X.view, self.bank().params().features);
-  require_learnable(X, y, weight, order, predicted.shape(0), self.labels());
-  SignalPoll signals;
-  {
-    nb::gil_scoped_release release;
-    self.learn(X.view, y.view, weight ? weight->data() : nullptr, order.data(), order.shape(0),
-               threads, predicted.data(), signals.callback());
-  }
-  signals.rethrow();
-}
 
 std::tuple<nb::ndarray<nb::numpy, LabelId>, nb::ndarray<nb::numpy, float>,
            nb::ndarray<nb::numpy, double>>
@@ -82,39 +67,14 @@ std::tuple<nb::ndarray<nb::numpy, std::int64_t>, nb::ndarray<nb::numpy, LabelId>
   return {offset.release(), ids.release()};
 }
 
-State state(const OneAgainstAll& self) {
-  State out;
-  save_bank(out, self.bank());
-  const std::uint64_t examples = self.examples();
-  out["examples"] = copy_to_numpy(&examples, 1);
-  out["counts"] = copy_to_numpy(self.counts().data(), self.counts().size());
-  return out;
-}
-
-void restore(OneAgainstAll& self, const State& state) {
-  const auto examples = state_array<std::uint64_t>(state, "examples", 1);
-  const auto counts = state_array<double>(state, "counts");
-  restore_bank(state, self.bank());
-  self.set_counts({counts.data(), counts.data() + counts.shape(0)});
-  self.examples() = examples.data()[0];
-}
-
 }  // namespace
 
 void bind_one_against_all(nb::module_& m) {
-  nb::class_<OneAgainstAll>(m, "OneAgainstAll", "One linear model per label.")
-      .def(nb::init<const BankParams&>(), nb::arg("params"))
-      .def("resize", &OneAgainstAll::resize, nb::arg("labels"))
-      .def_prop_ro("labels", &OneAgainstAll::labels)
-      .def_prop_ro("examples", [](const OneAgainstAll& self) { return self.examples(); })
-      .def_prop_ro("learned_labels", &OneAgainstAll::learned_labels)
-      .def("learn", &learn, nb::arg("X"), nb::arg("y"), nb::arg("weight").none(),
-           nb::arg("order"), nb::arg("threads"), nb::arg("predicted").noconvert())
+  nb::class_<OneAgainstAll, Learner>(m, "OneAgainstAll", "One linear model per label.")
+      .def(nb::init<const BankParams&, const Rule&>(), nb::arg("params"), nb::arg("rule"))
       .def("predict_topk", &predict_topk, nb::arg("X"), nb::arg("k"), nb::arg("threads"),
            nb::arg("with_total"))
       .def("predict_margins", &predict_margins, nb::arg("X"), nb::arg("threads"))
       .def("predict_above", &predict_above, nb::arg("X"), nb::arg("threshold"),
-           nb::arg("threads"))
-      .def("state", &state)
-      .def("restore", &restore, nb::arg("state"));
+           nb::arg("threads"));
 }

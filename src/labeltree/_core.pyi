@@ -55,10 +55,15 @@ class Layout(enum.Enum):
 
     hashed = 1
 
+class Rule:
+    """How a linear model learns."""
+
+    def __init__(self, *, loss: Loss, update: Update, step: float, power: float, min_gradient: float) -> None: ...
+
 class BankParams:
     """Settings of a bank of linear models."""
 
-    def __init__(self, *, loss: Loss, update: Update, scale: Scale, layout: Layout, step: float, power: float, bits: int, features: int, min_gradient: float) -> None: ...
+    def __init__(self, *, scale: Scale, layout: Layout, bits: int, features: int) -> None: ...
 
 class Bank:
     """A bank of linear models on the same features."""
@@ -67,7 +72,7 @@ class Bank:
 
     def resize(self, models: int) -> None: ...
 
-    def learn(self, model: int, X: Matrix, y: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], weight: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> NDArray[numpy.float32]:
+    def learn(self, model: int, X: Matrix, y: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], weight: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], rule: Rule) -> NDArray[numpy.float32]:
         """
         Learn the rows in order; return the prediction made just before each update.
         """
@@ -82,10 +87,8 @@ class Bank:
 
     def restore(self, state: dict[str, Any]) -> None: ...
 
-class OneAgainstAll:
-    """One linear model per label."""
-
-    def __init__(self, params: BankParams) -> None: ...
+class Learner:
+    """What all learners share."""
 
     def resize(self, labels: int) -> None: ...
 
@@ -93,22 +96,27 @@ class OneAgainstAll:
     def labels(self) -> int: ...
 
     @property
-    def examples(self) -> int: ...
-
-    @property
     def learned_labels(self) -> int: ...
 
+    @property
+    def examples(self) -> int: ...
+
     def learn(self, X: Matrix, y: LabelSets, weight: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int, predicted: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu')]) -> None: ...
+
+    def state(self) -> dict[str, Any]: ...
+
+    def restore(self, state: dict[str, Any]) -> None: ...
+
+class OneAgainstAll(Learner):
+    """One linear model per label."""
+
+    def __init__(self, params: BankParams, rule: Rule) -> None: ...
 
     def predict_topk(self, X: Matrix, k: int, threads: int, with_total: bool) -> tuple[NDArray[numpy.uint32], NDArray[numpy.float32], NDArray[numpy.float64]]: ...
 
     def predict_margins(self, X: Matrix, threads: int) -> NDArray[numpy.float32]: ...
 
     def predict_above(self, X: Matrix, threshold: float, threads: int) -> tuple[NDArray[numpy.int64], NDArray[numpy.uint32]]: ...
-
-    def state(self) -> dict[str, Any]: ...
-
-    def restore(self, state: dict[str, Any]) -> None: ...
 
 class ReaderLimits:
     def __init__(self, batch_rows: int, max_line: int, skip_bad_lines: bool) -> None: ...

@@ -179,17 +179,16 @@ class TestCoreRefuses:
     @pytest.fixture
     def core(self):
         params = _core.BankParams(
+            scale=_core.Scale.none, layout=_core.Layout.dense, bits=10, features=2
+        )
+        rule = _core.Rule(
             loss=_core.Loss.logistic,
             update=_core.Update.adaptive,
-            scale=_core.Scale.none,
-            layout=_core.Layout.dense,
             step=0.5,
             power=0.0,
-            bits=10,
-            features=2,
             min_gradient=0.0,
         )
-        learner = _core.OneAgainstAll(params)
+        learner = _core.OneAgainstAll(params, rule)
         learner.resize(3)
         return learner
 
@@ -221,14 +220,23 @@ class TestCoreRefuses:
 
     def test_state_of_another_shape(self, core):
         state = core.state()
-        state["totals"] = np.zeros(3)
-        with pytest.raises(ValueError, match="totals has 3 entries, expected 2"):
+        state["total_norm"] = np.zeros(3)
+        with pytest.raises(ValueError, match="total_norm should have one entry"):
             core.restore(state)
-        del state["totals"]
-        with pytest.raises(ValueError, match="lacks the array totals"):
+        del state["total_norm"]
+        with pytest.raises(ValueError, match="lacks the array total_norm"):
             core.restore(state)
         state = core.state()
         state["weights_row"] = np.array([10**9], np.uint64)
         state["weights"] = np.zeros(16, np.float32)
         with pytest.raises(ValueError, match="row beyond the end of the table"):
             core.restore(state)
+        state["weights"] = np.zeros(15, np.float32)
+        with pytest.raises(ValueError, match="do not fit together"):
+            core.restore(state)
+        state["counts"] = np.zeros(3, np.float32)
+        with pytest.raises(ValueError, match="counts has the wrong type or shape"):
+            core.restore(state)
+        state["counts"] = np.zeros(4)
+        with pytest.raises(ValueError, match="counts and steps differ in length"):
+            core.restore({**core.state(), "counts": np.zeros(4)})

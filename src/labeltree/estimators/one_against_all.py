@@ -149,16 +149,18 @@ class OneAgainstAllClassifier(OnlineClassifier):
     def _make_learner(self) -> _core.OneAgainstAll:
         return _core.OneAgainstAll(
             _core.BankParams(
-                loss=getattr(_core.Loss, self.loss),
-                update=getattr(_core.Update, self.update),
                 scale=getattr(_core.Scale, self.scale_),
                 layout=getattr(_core.Layout, self.layout_),
-                step=self.step,
-                power=self.power,
                 bits=self.bits_,
                 features=self.n_features_in_,
+            ),
+            _core.Rule(
+                loss=getattr(_core.Loss, self.loss),
+                update=getattr(_core.Update, self.update),
+                step=self.step,
+                power=self.power,
                 min_gradient=self.min_gradient,
-            )
+            ),
         )
 
     def _topk(self, matrix: _core.Matrix, k: int) -> tuple[NDArray[np.uint32], NDArray[np.float32]]:

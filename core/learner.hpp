@@ -1,0 +1,42 @@
+// What every learner of labels offers.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "labels.hpp"
+#include "linear/bank.hpp"
+#include "matrix.hpp"
+#include "parallel.hpp"
+#include "state.hpp"
+
+namespace labeltree {
+
+class Learner {
+ public:
+  virtual ~Learner() = default;
+
+  // Makes room for labels 0 .. labels - 1.
+  virtual void resize(std::size_t labels) = 0;
+  virtual std::size_t labels() const = 0;
+
+  // Labels that have been seen in an example, and so may be predicted.
+  virtual std::size_t learned_labels() const = 0;
+
+  // Rows learned so far.
+  virtual std::uint64_t examples() const = 0;
+
+  // Learns rows order[0] .. order[n - 1], all of weight 1 if `weight` is null. predicted[i] becomes
+  // the best label just before row order[i] is learned. A row of weight zero is predicted, not
+  // learned. Stops early, between examples, if `stop` says so; examples() tells how far it came.
+  virtual void learn(const Matrix& X, const LabelSets& y, const float* weight,
+                     const std::int64_t* order, std::size_t n, std::size_t threads,
+                     LabelId* predicted, const StopRequested& stop) = 0;
+
+  virtual const Bank& bank() const = 0;
+
+  // Throws std::invalid_argument if what is restored does not fit.
+  virtual void visit_state(StateVisitor& state) = 0;
+};
+
+}  // namespace labeltree

@@ -1,0 +1,21 @@
+// How a linear model learns.
+#pragma once
+
+#include "linear/loss.hpp"
+
+namespace labeltree {
+
+enum class Update { adaptive, sgd };
+
+// Models of one bank may learn by different rules: a tree's routers and its label scorers do.
+struct Rule {
+  Loss loss = Loss::logistic;
+  Update update = Update::adaptive;
+  float step = 0.5f;
+  float power = 0.0f;  // sgd: the step of a model's t-th example is step / t^power
+  // Examples on which the loss has no larger slope than this are not learned from: they are nearly
+  // all that a rare label's model sees, and change next to nothing.
+  float min_gradient = 1e-3f;
+};
+
+}  // namespace labeltree

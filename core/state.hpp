@@ -1,0 +1,41 @@
+// The state of a learner as named plain arrays.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "aligned.hpp"
+
+namespace labeltree {
+
+// Goes through the arrays of a state: to save them, it reads them; to restore them, it overwrites
+// them. One function of a learner, `visit_state`, serves both, so that the two cannot disagree.
+class StateVisitor {
+ public:
+  virtual ~StateVisitor() = default;
+
+  virtual void array(const std::string& name, std::vector<float>& values) = 0;
+  virtual void array(const std::string& name, std::vector<double>& values) = 0;
+  virtual void array(const std::string& name, std::vector<std::uint32_t>& values) = 0;
+  virtual void array(const std::string& name, std::vector<std::uint64_t>& values) = 0;
+
+  // A table that is often almost empty, in rows of `row_size` floats. Its size is settled before.
+  virtual void table(const std::string& name, AlignedFloats& table, std::size_t row_size) = 0;
+
+  template <class T>
+  void value(const std::string& name, T& value) {
+    std::vector<T> one{value};
+    array(name, one);
+    require(one.size() == 1, "the saved array " + name + " should have one entry");
+    value = one[0];
+  }
+
+  static void require(bool condition, const std::string& otherwise) {
+    if (!condition) throw std::invalid_argument(otherwise);
+  }
+};
+
+}  // namespace labeltree

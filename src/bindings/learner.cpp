@@ -1,0 +1,50 @@
+// What all learners share, bound once.
+#include "learner.hpp"
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+
+#include <optional>
+
+#include "bindings.hpp"
+#include "signals.hpp"
+
+using namespace labeltree;
+
+namespace {
+
+void learn(Learner& self, const BoundMatrix& X, const BoundLabelSets& y,
+           std::optional<In<float>> weight, In<std::int64_t> order, std::size_t threads,
+           InOut<LabelId> predicted) {
+  require_features(X.view, self.bank().params().features);
+  require_learnable(X, y, weight, order, predicted.shape(0), self.labels());
+  SignalPoll signals;
+  {
+    nb::gil_scoped_release release;
+    self.learn(X.view, y.view, weight ? weight->data() : nullptr, order.data(), order.shape(0),
+               threads, predicted.data(), signals.callback());
+  }
+  signals.rethrow();
+}
+
+}  // namespace
+
+void bind_learner(nb::module_& m) {
+  nb::class_<Learner>(m, "Learner", "What all learners share.")
+      .def("resize", &Learner::resize, nb::arg("labels"))
+      .def_prop_ro("labels", &Learner::labels)
+      .def_prop_ro("learned_labels", &Learner::learned_labels)
+      .def_prop_ro("examples", &Learner::examples)
+      .def("learn", &learn, nb::arg("X"), nb::arg("y"), nb::arg("weight").none(),
+           nb::arg("order"), nb::arg("threads"), nb::arg("predicted").noconvert())
+      .def("state",
+           [](Learner& self) {
+             return save_state([&](StateVisitor& visitor) { self.visit_state(visitor); });
+           })
+      .def(
+          "restore",
+          [](Learner& self, const State& state) {
+            restore_state(state, [&](StateVisitor& visitor) { self.visit_state(visitor); });
+          },
+          nb::arg("state"));
+}

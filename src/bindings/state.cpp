@@ -1,0 +1,110 @@
+// A learner's state as a dict of numpy arrays, and back.
+#include <nanobind/nanobind.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "bindings.hpp"
+
+using namespace labeltree;
+
+namespace {
+
+class Save : public StateVisitor {
+ public:
+  void array(const std::string& name, std::vector<float>& values) override { put(name, values); }
+  void array(const std::string& name, std::vector<double>& values) override { put(name, values); }
+  void array(const std::string& name, std::vector<std::uint32_t>& values) override {
+    put(name, values);
+  }
+  void array(const std::string& name, std::vector<std::uint64_t>& values) override {
+    put(name, values);
+  }
+
+  // Only the rows that hold anything but zeros, and their numbers.
+  void table(const std::string& name, AlignedFloats& table, std::size_t row_size) override {
+    std::vector<std::uint64_t> used;
+    for (std::size_t row = 0; row * row_size < table.size(); ++row) {
+      const float* begin = table.data() + row * row_size;
+      if (std::any_of(begin, begin + row_size, [](float v) { return v != 0.0f; })) {
+        used.push_back(row);
+      }
+    }
+    NewArray<float> rows({used.size() * row_size});
+    for (std::size_t i = 0; i < used.size(); ++i) {
+      std::copy_n(table.data() + used[i] * row_size, row_size, rows.data() + i * row_size);
+    }
+    arrays[name.c_str()] = rows.release();
+    put(name + "_row", used);
+  }
+
+  State arrays;
+
+ private:
+  template <class T>
+  void put(const std::string& name, const std::vector<T>& values) {
+    arrays[name.c_str()] = copy_to_numpy(values.data(), values.size());
+  }
+};
+
+class Restore : public StateVisitor {
+ public:
+  explicit Restore(const State& arrays) : arrays_(arrays) {}
+
+  void array(const std::string& name, std::vector<float>& values) override { get(name, values); }
+  void array(const std::string& name, std::vector<double>& values) override { get(name, values); }
+  void array(const std::string& name, std::vector<std::uint32_t>& values) override {
+    get(name, values);
+  }
+  void array(const std::string& name, std::vector<std::uint64_t>& values) override {
+    get(name, values);
+  }
+
+  void table(const std::string& name, AlignedFloats& table, std::size_t row_size) override {
+    const auto used = find<std::uint64_t>(name + "_row");
+    const auto rows = find<float>(name);
+    require(rows.shape(0) == used.shape(0) * row_size,
+            "the saved arrays " + name + " and " + name + "_row do not fit together");
+    for (std::size_t i = 0; i < used.shape(0); ++i) {
+      require(used.data()[i] < table.size() / row_size,
+              "the saved array " + name + " has a row beyond the end of the table");
+    }
+    if (table.size() > 0) std::memset(table.data(), 0, table.size() * sizeof(float));
+    for (std::size_t i = 0; i < used.shape(0); ++i) {
+      std::copy_n(rows.data() + i * row_size, row_size, table.data() + used.data()[i] * row_size);
+    }
+  }
+
+ private:
+  template <class T>
+  In<T> find(const std::string& name) {
+    require(arrays_.contains(name.c_str()), "the saved state lacks the array " + name);
+    In<T> out;
+    require(nb::try_cast(arrays_[name.c_str()], out, false),
+            "the saved array " + name + " has the wrong type or shape");
+    return out;
+  }
+
+  template <class T>
+  void get(const std::string& name, std::vector<T>& values) {
+    const In<T> saved = find<T>(name);
+    values.assign(saved.data(), saved.data() + saved.shape(0));
+  }
+
+  const State& arrays_;
+};
+
+}  // namespace
+
+State save_state(const std::function<void(StateVisitor&)>& visit) {
+  Save save;
+  visit(save);
+  return save.arrays;
+}
+
+void restore_state(const State& state, const std::function<void(StateVisitor&)>& visit) {
+  Restore restore(state);
+  visit(restore);
+}
