@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <shared_mutex>
 
 #include "labels.hpp"
 #include "linear/bank.hpp"
@@ -27,7 +28,7 @@ class Learner {
   virtual std::uint64_t examples() const = 0;
 
   // Learns rows order[0] .. order[n - 1], all of weight 1 if `weight` is null. predicted[i] becomes
-  // the best label just before row order[i] is learned. A row of weight zero is predicted, not
+  // the best label just before row order[i] is learned, unless `predicted` is null. A row of weight zero is predicted, not
   // learned. Stops early, between examples, if `stop` says so; examples() tells how far it came.
   virtual void learn(const Matrix& X, const LabelSets& y, const float* weight,
                      const std::int64_t* order, std::size_t n, std::size_t threads,
@@ -35,8 +36,15 @@ class Learner {
 
   virtual const Bank& bank() const = 0;
 
-  // Throws std::invalid_argument if what is restored does not fit.
+  // Whoever calls takes this lock: shared to predict or to save, exclusive for all else.
+  std::shared_mutex& mutex() const { return mutex_; }
+
+  // A state is restored into a learner that has learned nothing; std::invalid_argument is thrown
+  // if it does not fit.
   virtual void visit_state(StateVisitor& state) = 0;
+
+ private:
+  mutable std::shared_mutex mutex_;
 };
 
 }  // namespace labeltree

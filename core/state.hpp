@@ -17,18 +17,23 @@ class StateVisitor {
  public:
   virtual ~StateVisitor() = default;
 
+  // Whether arrays are overwritten: then they need to be checked, and what derives from them made.
+  virtual bool restoring() const = 0;
+
   virtual void array(const std::string& name, std::vector<float>& values) = 0;
   virtual void array(const std::string& name, std::vector<double>& values) = 0;
   virtual void array(const std::string& name, std::vector<std::uint32_t>& values) = 0;
   virtual void array(const std::string& name, std::vector<std::uint64_t>& values) = 0;
 
-  // A table that is often almost empty, in rows of `row_size` floats. Its size is settled before.
+  // A table that is often almost empty, in rows of `row_size` floats. Its size is settled before,
+  // and it is all zeros before it is restored.
   virtual void table(const std::string& name, AlignedFloats& table, std::size_t row_size) = 0;
 
   template <class T>
   void value(const std::string& name, T& value) {
     std::vector<T> one{value};
     array(name, one);
+    if (!restoring()) return;
     require(one.size() == 1, "the saved array " + name + " should have one entry");
     value = one[0];
   }

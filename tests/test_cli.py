@@ -204,6 +204,16 @@ class TestBadInput:
         (tmp_path / "wide.svm").write_text("1 99999999:1\n")
         refused("predict", model, tmp_path / "wide.svm", match="wide.svm:1: feature index")
 
+    def test_rows_in_another_format(self, refused, model, tmp_path):
+        (tmp_path / "a.vw").write_text("1 | a b\n")
+        arguments = ["predict", model, tmp_path / "a.vw", "--format", "vw"]
+        refused(*arguments, match="would number their features differently")
+
+    def test_bad_row_leaves_no_output(self, refused, model, tmp_path):
+        (tmp_path / "a.svm").write_text("1 1:1\n1 x\n")
+        refused("predict", model, tmp_path / "a.svm", "-o", tmp_path / "out", match="a.svm:2: ")
+        assert not (tmp_path / "out").exists()
+
     def test_options_that_do_not_exist(self, folder):
         assert "No such option" in run("train", folder / "train.svm", "--colour", code=2).stderr
 

@@ -50,6 +50,25 @@ def test_form_of_y_tells_the_task(y, kind):
     assert Targets.parse(y).kind == kind
 
 
+def test_labels_stay_what_they_are():
+    def classes(y):
+        return Vocabulary(Targets.parse(y).by_appearance()).array.tolist()
+
+    assert classes([1, "a", 1, "b"]) == [1, "a", "b"]
+    large = [2**63, 2**63 + 1, -1, 5]
+    assert classes(large) == large
+    assert classes(np.array(large, dtype=object)) == large
+    assert classes(np.array(["x", "y"])) == ["x", "y"]
+    assert classes([np.array(1), np.int64(2)]) == [1, 2]
+    pd = pytest.importorskip("pandas")
+    ids = [2**53 + i for i in range(4)]
+    assert classes(pd.Series(ids, dtype="Int64")) == ids
+    assert classes(pd.Series([True, False], dtype="boolean")) == [True, False]
+    assert classes(pd.Series(["u", "v"], dtype="category")) == ["u", "v"]
+    with pytest.raises(ValueError, match="Unknown label type"):
+        classes(pd.Series([1, None], dtype="Int64"))
+
+
 def test_single_labels_are_sorted_and_found():
     targets = Targets.parse(["b", "a", "c", "a"])
     assert targets.distinct == ["a", "b", "c"]
@@ -71,6 +90,11 @@ def test_wrong_predictions_of_single_labels_and_sets():
 def test_matrix_that_is_no_indicator():
     with pytest.raises(ValueError, match="a matrix with the entry 3, expected an indicator"):
         Targets.parse(np.array([[0, 3], [1, 0]]))
+
+
+def test_matrix_of_strings():
+    with pytest.raises(ValueError, match="for sets of labels pass a list of lists"):
+        Targets.parse(np.array([["a", "b"], ["c", "d"]]))
 
 
 def test_mixed_rows_of_labels_and_sets():

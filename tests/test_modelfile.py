@@ -3,6 +3,7 @@ import os
 import struct
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -137,7 +138,9 @@ def test_folder_that_does_not_exist(clf, tmp_path):
 
 def test_what_a_file_cannot_hold_is_said_before_writing(tmp_path):
     clf = OneAgainstAllClassifier(random_state=np.random.RandomState(0)).fit([[1.0]], [1])
-    with pytest.raises(TypeError, match="random_state is a RandomState, which a model file cannot"):
+    with pytest.raises(
+        ValueError, match="random_state is a RandomState, which a model file cannot"
+    ):
         clf.save(tmp_path / "m")
     assert os.listdir(tmp_path) == []
 
@@ -145,6 +148,65 @@ def test_what_a_file_cannot_hold_is_said_before_writing(tmp_path):
 def test_file_has_the_users_permissions(path):
     (path.parent / "plain").touch()
     assert path.stat().st_mode == (path.parent / "plain").stat().st_mode
+
+
+def test_link_is_followed_and_permissions_are_kept(clf, path):
+    path.chmod(0o600)
+    link = path.with_name("link")
+    link.symlink_to(path)
+    clf.save(link)
+    assert link.is_symlink()
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert load(link).predict([[1.0, 0.0]]).tolist() == ["b"]
+
+
+def test_what_is_not_a_file_is_not_replaced(clf, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(OSError, match="pipe: this is not a file"):
+        clf.save(tmp_path / "pipe")
+    with pytest.raises(OSError, match="is not a file"):
+        clf.save(tmp_path)
+    assert os.listdir(tmp_path) == ["pipe"]
+
+
+def test_threads_may_save_to_one_place(clf, path):
+    def save():
+        for _ in range(20):
+            clf.save(path)
+
+    threads = [threading.Thread(target=save) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert load(path).predict([[1.0, 0.0]]).tolist() == ["b"]
+    assert os.listdir(path.parent) == [path.name]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"fixed": {"loss": "nope"}},
+        {"fixed": None},
+        {"settled": None},
+        {"settled": {}},
+        {"params": {"loss": "nope"}},
+        {"progress": {"wrong": 1}},
+    ],
+)
+def test_header_that_makes_no_sense(path, change):
+    header, arrays = modelfile.read(path)
+    modelfile.write(path, {**header, **change}, arrays)
+    with pytest.raises(CorruptModelFileError, match="not consistent"):
+        load(path)
+
+
+def test_fewer_labels_than_models(path):
+    header, arrays = modelfile.read(path)
+    arrays["labels"] = np.frombuffer(b'["a"]', np.uint8)
+    modelfile.write(path, header, arrays)
+    with pytest.raises(CorruptModelFileError, match="number of labels"):
+        load(path)
 
 
 def test_killed_while_saving_leaves_a_good_file(path):

@@ -15,25 +15,29 @@ constexpr std::int32_t never = std::numeric_limits<std::int32_t>::max();
 
 constexpr float lowest = -std::numeric_limits<float>::infinity();
 
-// Long enough to reuse a block's weights, short enough to stop within a fraction of a second.
-std::size_t chunk_rows(std::size_t labels) {
-  constexpr std::size_t models_touched = std::size_t{1} << 20;
-  return std::clamp<std::size_t>(models_touched / std::max<std::size_t>(labels, 1), 1, 512);
+// Long enough to reuse a block's weights, short enough to stop within a fraction of a second and
+// to keep the encoded rows in the cache.
+std::size_t chunk_rows(std::size_t labels, const Matrix& X) {
+  const std::size_t entries = X.dense() ? X.cols : (X.indptr[X.rows] - X.indptr[0]) / X.rows;
+  const std::size_t weights = std::max<std::size_t>(1, labels * (entries + 1));
+  return std::clamp<std::size_t>(
+      std::min((std::size_t{1} << 28) / weights, (std::size_t{1} << 20) / (entries + 1)), 1, 512);
 }
 
 }  // namespace
 
 void OneAgainstAll::resize(std::size_t labels) {
   if (labels <= counts_.size()) return;
-  counts_.resize(labels, 0.0);
+  bank_.resize(labels);  // the largest first: if memory runs out, nothing has changed
   first_.resize(labels, never);
-  bank_.resize(labels);
+  counts_.resize(labels, 0.0);
 }
 
 void OneAgainstAll::visit_state(StateVisitor& state) {
   state.value("examples", examples_done_);
   state.array("counts", counts_);
   bank_.visit_state(state);
+  if (!state.restoring()) return;
   StateVisitor::require(bank_.models() == labels(), "counts and steps differ in length");
   learned_labels_ = labels() - std::count(counts_.begin(), counts_.end(), 0.0);
   first_.resize(labels());
@@ -99,31 +103,33 @@ void OneAgainstAll::learn_cell(std::size_t block, std::size_t row, unsigned posi
   }
 }
 
+// The lanes of one block and row; positives_ must be visited in their order.
+unsigned OneAgainstAll::take_lanes(PositiveIterator& next, std::size_t block, std::size_t row) {
+  unsigned lanes = 0;
+  for (; next != positives_.end() && next->block == block && next->row == row; ++next) {
+    lanes |= next->lanes;
+  }
+  return lanes;
+}
+
 // Blocks outside, rows inside; positives_ are ordered by block, then row.
 void OneAgainstAll::learn_blocks(std::size_t begin, std::size_t end, Best& best) {
-  auto next = std::lower_bound(positives_.begin(), positives_.end(), begin,
-                               [](const Positive& p, std::size_t block) { return p.block < block; });
+  PositiveIterator next = std::lower_bound(
+      positives_.begin(), positives_.end(), begin,
+      [](const Positive& p, std::size_t block) { return p.block < block; });
   for (std::size_t block = begin; block < end; ++block) {
     for (std::size_t row = 0; row < examples_.size(); ++row) {
-      unsigned lanes = 0;
-      for (; next != positives_.end() && next->block == block && next->row == row; ++next) {
-        lanes |= next->lanes;
-      }
-      learn_cell(block, row, lanes, best);
+      learn_cell(block, row, take_lanes(next, block, row), best);
     }
   }
 }
 
 // Rows outside, blocks inside; positives_ are ordered by row, then block.
 void OneAgainstAll::learn_rows(Best& best) {
-  auto next = positives_.begin();
+  PositiveIterator next = positives_.begin();
   for (std::size_t row = 0; row < examples_.size(); ++row) {
     for (std::size_t block = 0; 8 * block < labels(); ++block) {
-      unsigned lanes = 0;
-      for (; next != positives_.end() && next->block == block && next->row == row; ++next) {
-        lanes |= next->lanes;
-      }
-      learn_cell(block, row, lanes, best);
+      learn_cell(block, row, take_lanes(next, block, row), best);
     }
   }
 }
@@ -137,7 +143,7 @@ void OneAgainstAll::learn(const Matrix& X, const LabelSets& y, const float* weig
   std::vector<Best> best(threads);
   std::size_t done = 0;
   while (done < n && !stop()) {
-    const std::size_t rows = std::min(chunk_rows(labels()), n - done);
+    const std::size_t rows = std::min(chunk_rows(labels(), X), n - done);
     begin_chunk(X, y, weight, order + done, rows);
     for (Best& b : best) {
       b.margin.assign(rows, lowest);
@@ -154,7 +160,7 @@ void OneAgainstAll::learn(const Matrix& X, const LabelSets& y, const float* weig
     } else {
       learn_rows(best[0]);
     }
-    for (std::size_t i = 0; i < rows; ++i) {
+    for (std::size_t i = 0; i < rows && predicted != nullptr; ++i) {
       const Best* winner = &best[0];
       for (const Best& b : best) {
         if (b.margin[i] > winner->margin[i]) winner = &b;
@@ -195,13 +201,15 @@ void OneAgainstAll::visit_margins(ExampleBuffer& examples, const Matrix& X, std:
 
 // Calls work(begin, end, examples) on shares of the rows, one buffer a thread.
 template <class Work>
-void OneAgainstAll::in_chunks(std::size_t rows, std::size_t threads, const StopRequested& stop,
+void OneAgainstAll::in_chunks(const Matrix& X, std::size_t threads, const StopRequested& stop,
                               Work work) const {
-  const std::size_t chunk = chunk_rows(labels()) * threads;
+  if (X.rows == 0) return;
+  threads = std::clamp<std::size_t>(threads, 1, X.rows);
+  const std::size_t chunk = chunk_rows(labels(), X) * threads;
   std::vector<ExampleBuffer> examples(threads);
   std::size_t done = 0;
-  while (done < rows && !stop()) {
-    const std::size_t n = std::min(chunk, rows - done);
+  while (done < X.rows && !stop()) {
+    const std::size_t n = std::min(chunk, X.rows - done);
     parallel_for(n, threads, [&](std::size_t begin, std::size_t end, std::size_t thread) {
       work(done + begin, done + end, examples[thread]);
     });
@@ -220,7 +228,7 @@ void OneAgainstAll::predict_topk(const Matrix& X, std::size_t k, std::size_t thr
     }
   };
   const Loss loss = rule_.loss;
-  in_chunks(X.rows, threads, stop, [&](std::size_t begin, std::size_t end,
+  in_chunks(X, threads, stop, [&](std::size_t begin, std::size_t end,
                                               ExampleBuffer& examples) {
     std::vector<std::vector<Scored>> heaps(end - begin);
     for (auto& heap : heaps) heap.reserve(k);
@@ -252,7 +260,7 @@ void OneAgainstAll::predict_topk(const Matrix& X, std::size_t k, std::size_t thr
 void OneAgainstAll::predict_margins(const Matrix& X, std::size_t threads, float* margins,
                                     const StopRequested& stop) const {
   std::fill(margins, margins + X.rows * labels(), lowest);
-  in_chunks(X.rows, threads, stop, [&](std::size_t begin, std::size_t end,
+  in_chunks(X, threads, stop, [&](std::size_t begin, std::size_t end,
                                               ExampleBuffer& examples) {
     visit_margins(examples, X, begin, end, [&](std::size_t i, LabelId label, float margin) {
       margins[(begin + i) * labels() + label] = margin;
@@ -264,7 +272,7 @@ void OneAgainstAll::predict_above(const Matrix& X, float threshold, std::size_t 
                                   std::vector<std::vector<LabelId>>& sets,
                                   const StopRequested& stop) const {
   sets.assign(X.rows, {});
-  in_chunks(X.rows, threads, stop, [&](std::size_t begin, std::size_t end,
+  in_chunks(X, threads, stop, [&](std::size_t begin, std::size_t end,
                                               ExampleBuffer& examples) {
     visit_margins(examples, X, begin, end, [&](std::size_t i, LabelId label, float margin) {
       if (margin > threshold) sets[begin + i].push_back(label);

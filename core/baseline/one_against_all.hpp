@@ -50,6 +50,8 @@ class OneAgainstAll : public Learner {
     unsigned lanes;
   };
 
+  using PositiveIterator = std::vector<Positive>::const_iterator;
+
   // The best label of each row of a chunk before the row was learned.
   struct Best {
     std::vector<float> margin;
@@ -59,6 +61,7 @@ class OneAgainstAll : public Learner {
   void begin_chunk(const Matrix& X, const LabelSets& y, const float* weight,
                    const std::int64_t* order, std::size_t rows);
   void end_chunk();
+  unsigned take_lanes(PositiveIterator& next, std::size_t block, std::size_t row);
   void learn_blocks(std::size_t begin, std::size_t end, Best& best);
   void learn_rows(Best& best);
   void learn_cell(std::size_t block, std::size_t row, unsigned positive, Best& best);
@@ -67,7 +70,7 @@ class OneAgainstAll : public Learner {
   void visit_margins(ExampleBuffer& examples, const Matrix& X, std::size_t begin, std::size_t end,
                      Visit visit) const;
   template <class Work>
-  void in_chunks(std::size_t rows, std::size_t threads, const StopRequested& stop,
+  void in_chunks(const Matrix& X, std::size_t threads, const StopRequested& stop,
                  Work work) const;
 
   Bank bank_;

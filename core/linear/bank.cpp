@@ -4,6 +4,20 @@
 #include <cmath>
 
 namespace labeltree {
+namespace {
+
+// Numbers beyond this are not learned from: a few more of them, and a sum would be infinite.
+constexpr float largest_learnable = 1e30f;
+
+// h g^2, or 0 if nothing is to be learned: the loss is flat, or the numbers are out of all bounds.
+float learnable(float p, float y, float weight, const Example& x, const Rule& rule) {
+  const float g = gradient(rule.loss, p, y);
+  if (std::abs(g) <= rule.min_gradient) return 0.0f;
+  const float hg2 = weight * g * g;
+  return hg2 * x.squared_norm < largest_learnable ? hg2 : 0.0f;
+}
+
+}  // namespace
 
 Bank::Bank(const BankParams& params)
     : params_(params),
@@ -58,9 +72,11 @@ void Bank::observe(const Matrix& X, std::size_t row, float weight, ExampleBuffer
   });
   encode(X, row, out);
   ExampleBuffer::Entry& entry = out.entries_.back();
-  total_weight_ += weight;
-  total_norm_ += double{weight} * entry.squared_norm;
-  entry.rate = static_cast<float>(std::sqrt(total_weight_ / total_norm_));
+  if (entry.squared_norm < largest_learnable) {
+    total_weight_ += weight;
+    total_norm_ += double{weight} * entry.squared_norm;
+  }
+  entry.rate = total_norm_ > 0.0 ? static_cast<float>(std::sqrt(total_weight_ / total_norm_)) : 1.0f;
 }
 
 void Bank::encode(const Matrix& X, std::size_t row, ExampleBuffer& out) const {
@@ -116,17 +132,15 @@ float Bank::step_size(std::size_t model, float weight, const Rule& rule) {
 void Bank::learn(std::size_t model, const Example& x, float p, float y, float weight,
                  const Rule& rule) {
   const float step = step_size(model, weight, rule);
-  const float g = gradient(rule.loss, p, y);
-  if (std::abs(g) <= rule.min_gradient) return;
+  const float hg2 = learnable(p, y, weight, x, rule);
+  if (hg2 == 0.0f) return;
   std::visit(
       [&](auto& weights) {
         if (rule.update == Update::sgd) {
-          const float kappa = x.squared_norm;
-          weights.add(model, x, importance_aware_step(rule.loss, p, y, kappa, step));
+          weights.add(model, x, importance_aware_step(rule.loss, p, y, x.squared_norm, step));
         } else {
-          const float kappa = x.rate * weights.accumulate(model, x, weight * g * g);
-          const float u = importance_aware_step(rule.loss, p, y, kappa, step);
-          weights.step(model, x, u * x.rate);
+          const float kappa = x.rate * weights.accumulate(model, x, hg2);
+          weights.step(model, x, x.rate * importance_aware_step(rule.loss, p, y, kappa, step));
         }
       },
       weights_);
@@ -136,35 +150,33 @@ void Bank::learn8(std::size_t block, const Example& x, const float* p, const flo
                   float weight, const Rule& rule, unsigned active) {
   float hg2[8] = {};
   float step[8];
-  unsigned moving = 0;
+  bool moving = false;
   for (unsigned lane = 0; lane < 8; ++lane) {
     if (!(active >> lane & 1)) continue;
     step[lane] = step_size(8 * block + lane, weight, rule);
-    const float g = gradient(rule.loss, p[lane], y[lane]);
-    if (std::abs(g) <= rule.min_gradient) continue;
-    hg2[lane] = weight * g * g;
-    moving |= 1u << lane;
+    hg2[lane] = learnable(p[lane], y[lane], weight, x, rule);
+    moving |= hg2[lane] > 0.0f;
   }
-  if (moving == 0) return;
-  float u[8] = {};
+  if (!moving) return;
   std::visit(
       [&](auto& weights) {
-        float kappa[8];
-        if (rule.update == Update::adaptive) weights.accumulate8(block, x, hg2, kappa);
-        for (unsigned lane = 0; lane < 8; ++lane) {
-          if (!(moving >> lane & 1)) continue;
-          if (rule.update == Update::adaptive) {
+        float u[8] = {};
+        if (rule.update == Update::sgd) {
+          for (unsigned lane = 0; lane < 8; ++lane) {
+            if (hg2[lane] == 0.0f) continue;
+            u[lane] =
+                importance_aware_step(rule.loss, p[lane], y[lane], x.squared_norm, step[lane]);
+          }
+          weights.add8(block, x, u);
+        } else {
+          float kappa[8];
+          weights.accumulate8(block, x, hg2, kappa);
+          for (unsigned lane = 0; lane < 8; ++lane) {
+            if (hg2[lane] == 0.0f) continue;
             u[lane] = x.rate * importance_aware_step(rule.loss, p[lane], y[lane],
                                                      x.rate * kappa[lane], step[lane]);
-          } else {
-            u[lane] = importance_aware_step(rule.loss, p[lane], y[lane], x.squared_norm,
-                                            step[lane]);
           }
-        }
-        if (rule.update == Update::adaptive) {
           weights.step8(block, x, u);
-        } else {
-          weights.add8(block, x, u);
         }
       },
       weights_);
@@ -204,7 +216,7 @@ void Bank::visit_state(StateVisitor& state, const std::string& prefix) {
   state.table(prefix + "largest", largest_, 1);
   std::visit(
       [&](auto& weights) {
-        weights.resize(models());
+        if (state.restoring()) weights.resize(models());
         state.table(prefix + "weights", weights.table(), weights.row_size());
       },
       weights_);

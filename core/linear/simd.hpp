@@ -37,30 +37,22 @@ constexpr float smallest_gradient_sum = 1e-30f;
 
 // 1 / sqrt(g) to full float precision: a first guess from the exponent, then Newton's method.
 // Several times as fast as a square root and a division.
-LABELTREE_INLINE f32x8 inverse_sqrt(f32x8 g) {
+template <class Float, class Int>
+LABELTREE_INLINE Float inverse_sqrt(Float g) {
   g += smallest_gradient_sum;
-  i32x8 bits;
+  Int bits;
   std::memcpy(&bits, &g, sizeof bits);
   bits = 0x5f3759df - (bits >> 1);
-  f32x8 r;
+  Float r;
   std::memcpy(&r, &bits, sizeof r);
-  const f32x8 half = 0.5f * g;
+  const Float half = 0.5f * g;
   r = r * (1.5f - half * r * r);
   r = r * (1.5f - half * r * r);
   r = r * (1.5f - half * r * r);
   return r;
 }
 
-inline float inverse_sqrt(float g) {
-  g += smallest_gradient_sum;
-  std::int32_t bits;
-  std::memcpy(&bits, &g, sizeof bits);
-  bits = 0x5f3759df - (bits >> 1);
-  float r;
-  std::memcpy(&r, &bits, sizeof r);
-  const float half = 0.5f * g;
-  for (int i = 0; i < 3; ++i) r = r * (1.5f - half * r * r);
-  return r;
-}
+LABELTREE_INLINE f32x8 inverse_sqrt(f32x8 g) { return inverse_sqrt<f32x8, i32x8>(g); }
+inline float inverse_sqrt(float g) { return inverse_sqrt<float, std::int32_t>(g); }
 
 }  // namespace labeltree::simd

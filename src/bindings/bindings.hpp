@@ -36,7 +36,7 @@ using State = nb::typed<nb::dict, nb::str, nb::any>;
 void require_features(const labeltree::Matrix& X, std::uint64_t features);
 void require_learnable(const BoundMatrix& X, const BoundLabelSets& y,
                        const std::optional<In<float>>& weight, const In<std::int64_t>& order,
-                       std::size_t predicted, std::size_t labels);
+                       std::size_t labels);
 
 State save_state(const std::function<void(labeltree::StateVisitor&)>& visit);
 void restore_state(const State& state,
@@ -47,3 +47,4 @@ void bind_bank(nb::module_& m);
 void bind_learner(nb::module_& m);
 void bind_one_against_all(nb::module_& m);
 void bind_text(nb::module_& m);
+void bind_tree(nb::module_& m);

@@ -15,14 +15,18 @@ namespace {
 
 void learn(Learner& self, const BoundMatrix& X, const BoundLabelSets& y,
            std::optional<In<float>> weight, In<std::int64_t> order, std::size_t threads,
-           InOut<LabelId> predicted) {
+           std::optional<InOut<LabelId>> predicted) {
+  const auto lock = lock_without_gil<ExclusiveLock>(self.mutex());
   require_features(X.view, self.bank().params().features);
-  require_learnable(X, y, weight, order, predicted.shape(0), self.labels());
+  require_learnable(X, y, weight, order, self.labels());
+  if (predicted && predicted->shape(0) != order.shape(0)) {
+    invalid("order and predicted differ in length");
+  }
   SignalPoll signals;
   {
     nb::gil_scoped_release release;
     self.learn(X.view, y.view, weight ? weight->data() : nullptr, order.data(), order.shape(0),
-               threads, predicted.data(), signals.callback());
+               threads, predicted ? predicted->data() : nullptr, signals.callback());
   }
   signals.rethrow();
 }
@@ -31,19 +35,27 @@ void learn(Learner& self, const BoundMatrix& X, const BoundLabelSets& y,
 
 void bind_learner(nb::module_& m) {
   nb::class_<Learner>(m, "Learner", "What all learners share.")
-      .def("resize", &Learner::resize, nb::arg("labels"))
+      .def(
+          "resize",
+          [](Learner& self, std::size_t labels) {
+            const auto lock = lock_without_gil<ExclusiveLock>(self.mutex());
+            self.resize(labels);
+          },
+          nb::arg("labels"))
       .def_prop_ro("labels", &Learner::labels)
       .def_prop_ro("learned_labels", &Learner::learned_labels)
       .def_prop_ro("examples", &Learner::examples)
       .def("learn", &learn, nb::arg("X"), nb::arg("y"), nb::arg("weight").none(),
-           nb::arg("order"), nb::arg("threads"), nb::arg("predicted").noconvert())
+           nb::arg("order"), nb::arg("threads"), nb::arg("predicted").noconvert().none())
       .def("state",
            [](Learner& self) {
+             const auto lock = lock_without_gil<SharedLock>(self.mutex());
              return save_state([&](StateVisitor& visitor) { self.visit_state(visitor); });
            })
       .def(
           "restore",
           [](Learner& self, const State& state) {
+            const auto lock = lock_without_gil<ExclusiveLock>(self.mutex());
             restore_state(state, [&](StateVisitor& visitor) { self.visit_state(visitor); });
           },
           nb::arg("state"));

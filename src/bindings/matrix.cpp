@@ -78,7 +78,7 @@ void require_features(const Matrix& X, std::uint64_t features) {
 
 void require_learnable(const BoundMatrix& X, const BoundLabelSets& y,
                        const std::optional<In<float>>& weight, const In<std::int64_t>& order,
-                       std::size_t predicted, std::size_t labels) {
+                       std::size_t labels) {
   const std::size_t rows = X.view.rows;
   if (y.rows != rows) {
     invalid("X has " + std::to_string(rows) + " rows, but y has " + std::to_string(y.rows));
@@ -97,7 +97,6 @@ void require_learnable(const BoundMatrix& X, const BoundLabelSets& y,
       }
     }
   }
-  if (predicted != order.shape(0)) invalid("order and predicted differ in length");
   for (std::size_t i = 0; i < order.shape(0); ++i) {
     if (order.data()[i] < 0 || static_cast<std::size_t>(order.data()[i]) >= rows) {
       invalid("order names row " + std::to_string(order.data()[i]) + " of " +

@@ -10,4 +10,5 @@ NB_MODULE(_core, m) {
   bind_learner(m);
   bind_one_against_all(m);
   bind_text(m);
+  bind_tree(m);
 }

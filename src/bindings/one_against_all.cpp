@@ -17,6 +17,7 @@ std::tuple<nb::ndarray<nb::numpy, LabelId>, nb::ndarray<nb::numpy, float>,
            nb::ndarray<nb::numpy, double>>
 predict_topk(const OneAgainstAll& self, const BoundMatrix& X, std::size_t k, std::size_t threads,
              bool with_total) {
+  const auto lock = lock_without_gil<SharedLock>(self.mutex());
   require_features(X.view, self.bank().params().features);
   NewArray<LabelId> labels({X.view.rows, k});
   NewArray<float> margins({X.view.rows, k});
@@ -33,6 +34,7 @@ predict_topk(const OneAgainstAll& self, const BoundMatrix& X, std::size_t k, std
 
 nb::ndarray<nb::numpy, float> predict_margins(const OneAgainstAll& self, const BoundMatrix& X,
                                               std::size_t threads) {
+  const auto lock = lock_without_gil<SharedLock>(self.mutex());
   require_features(X.view, self.bank().params().features);
   NewArray<float> margins({X.view.rows, self.labels()});
   SignalPoll signals;
@@ -47,6 +49,7 @@ nb::ndarray<nb::numpy, float> predict_margins(const OneAgainstAll& self, const B
 // The labels above the threshold as CSR: where each row begins, and the label ids.
 std::tuple<nb::ndarray<nb::numpy, std::int64_t>, nb::ndarray<nb::numpy, LabelId>> predict_above(
     const OneAgainstAll& self, const BoundMatrix& X, float threshold, std::size_t threads) {
+  const auto lock = lock_without_gil<SharedLock>(self.mutex());
   require_features(X.view, self.bank().params().features);
   std::vector<std::vector<LabelId>> sets;
   SignalPoll signals;

@@ -1,12 +1,23 @@
-// Ctrl-C in the middle of a native loop.
+// Ctrl-C in the middle of a native loop, and loops of several threads on one learner.
 #pragma once
 
 #include <nanobind/nanobind.h>
 
 #include <chrono>
 #include <exception>
+#include <mutex>
+#include <shared_mutex>
 
 #include "parallel.hpp"
+
+// Takes a learner's lock without the GIL, which whoever holds the lock may be waiting for.
+template <class Lock>
+Lock lock_without_gil(std::shared_mutex& mutex) {
+  nanobind::gil_scoped_release release;
+  return Lock(mutex);
+}
+using SharedLock = std::shared_lock<std::shared_mutex>;
+using ExclusiveLock = std::unique_lock<std::shared_mutex>;
 
 // Lets a core loop that runs without the GIL ask, every few milliseconds, whether Python wants to
 // handle a signal. The loop stops at a consistent point; then `rethrow` raises what Python raised.

@@ -2,7 +2,6 @@
 #include <nanobind/nanobind.h>
 
 #include <algorithm>
-#include <cstring>
 #include <string>
 #include <vector>
 
@@ -14,6 +13,7 @@ namespace {
 
 class Save : public StateVisitor {
  public:
+  bool restoring() const override { return false; }
   void array(const std::string& name, std::vector<float>& values) override { put(name, values); }
   void array(const std::string& name, std::vector<double>& values) override { put(name, values); }
   void array(const std::string& name, std::vector<std::uint32_t>& values) override {
@@ -53,6 +53,7 @@ class Restore : public StateVisitor {
  public:
   explicit Restore(const State& arrays) : arrays_(arrays) {}
 
+  bool restoring() const override { return true; }
   void array(const std::string& name, std::vector<float>& values) override { get(name, values); }
   void array(const std::string& name, std::vector<double>& values) override { get(name, values); }
   void array(const std::string& name, std::vector<std::uint32_t>& values) override {
@@ -71,7 +72,6 @@ class Restore : public StateVisitor {
       require(used.data()[i] < table.size() / row_size,
               "the saved array " + name + " has a row beyond the end of the table");
     }
-    if (table.size() > 0) std::memset(table.data(), 0, table.size() * sizeof(float));
     for (std::size_t i = 0; i < used.shape(0); ++i) {
       std::copy_n(rows.data() + i * row_size, row_size, table.data() + used.data()[i] * row_size);
     }

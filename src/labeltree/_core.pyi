@@ -101,7 +101,7 @@ class Learner:
     @property
     def examples(self) -> int: ...
 
-    def learn(self, X: Matrix, y: LabelSets, weight: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int, predicted: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu')]) -> None: ...
+    def learn(self, X: Matrix, y: LabelSets, weight: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int, predicted: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu')] | None) -> None: ...
 
     def state(self) -> dict[str, Any]: ...
 
@@ -179,3 +179,22 @@ class TextReader:
 
 def hash_texts(data: bytes | bytearray | memoryview, offsets: numpy.typing.NDArray[numpy.int64], options: NgramOptions) -> tuple[numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.uint32], numpy.typing.NDArray[numpy.float32]]:
     """The CSR rows of texts that lie one after the other."""
+
+class TreeLearner(Learner):
+    """What all tree learners share."""
+
+    def predict_topk(self, X: Matrix, k: int, threads: int) -> tuple[NDArray[numpy.uint32], NDArray[numpy.float32]]: ...
+
+class TreeShape(enum.Enum):
+    online = 0
+
+    random = 1
+
+    balanced = 2
+
+class ProbabilityTree(TreeLearner):
+    """Conditional probability tree."""
+
+    def __init__(self, params: BankParams, rule: Rule, *, shape: TreeShape, alpha: float, arity: int, search_budget: int, copy_leaves: bool, seed: int) -> None: ...
+
+    def label_probability(self, X: Matrix, labels: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> NDArray[numpy.float64]: ...

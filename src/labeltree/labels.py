@@ -44,6 +44,10 @@ class Vocabulary:
         for label in labels:
             self._ids.setdefault(label, len(self._ids))
 
+    def missing(self, labels: Iterable[Label]) -> list[Label]:
+        """Return the labels that are not there, each once, in their order."""
+        return [label for label in dict.fromkeys(labels) if label not in self._ids]
+
     def ids(self, labels: Iterable[Label]) -> NDArray[np.int64]:
         """Return the ids of labels, -1 for those that are not there."""
         get = self._ids.get
@@ -58,11 +62,10 @@ class Vocabulary:
         """The labels in the order of their ids, as an array that must not be written to."""
         if self._array is None or len(self._array) != len(self._ids):
             labels = self.tolist()
-            if {type(label) for label in labels} in ({int}, {float}, {bool}):
-                self._array = np.array(labels)
-            else:
-                self._array = np.empty(len(labels), dtype=object)
-                self._array[:] = labels
+            kinds = {type(label) for label in labels}
+            array = np.array(labels) if kinds in ({int}, {bool}, {float}) else _object_array(labels)
+            exact = array.dtype.kind in "bi" or kinds == {float}  # larger ints would become floats
+            self._array = array if exact else _object_array(labels)
             self._array.flags.writeable = False
         return self._array
 
@@ -87,18 +90,29 @@ class Targets:
             raise ValueError("a classifier requires y to be passed, but the target y is None")
         if sp.issparse(y):
             return cls._from_indicator(sp.csr_matrix(y), "sparse indicator")
-        if isinstance(y, Sequence) and not isinstance(y, str) and any(map(_is_set, y)):
-            return cls._from_sets(y)
+        if isinstance(y, list | tuple):  # taken one by one: numpy would turn [1, "a"] into strings
+            if any(map(_is_set, y)):
+                return cls._from_sets(y)
+            return cls._from_classes(_object_array(y))
+        dtype = getattr(y, "dtype", None)
+        if dtype is not None and not isinstance(dtype, np.dtype):  # of pandas, with room for NA
+            y = np.asarray(y, dtype=object)
         array = np.asarray(y)
         if array.dtype == object and array.ndim == 1 and any(map(_is_set, array)):
             return cls._from_sets(array.tolist())
         if array.ndim == 2 and array.shape[1] > 1:
+            if array.dtype.kind not in "biuf":
+                raise ValueError(
+                    f"y is a matrix of type {array.dtype}, expected an indicator of zeros and "
+                    "ones; for sets of labels pass a list of lists"
+                )
             return cls._from_indicator(sp.csr_matrix(array), "indicator")
-        return cls._from_classes(column_or_1d(y, warn=True))
+        return cls._from_classes(column_or_1d(array, warn=True))
 
     @classmethod
     def _from_classes(cls, y: NDArray[Any]) -> Targets:
-        assert_all_finite(y, input_name="y")
+        if y.dtype != object:
+            assert_all_finite(y, input_name="y")
         distinct, index = _distinct(y)
         offset = np.arange(len(y) + 1, dtype=np.int64)
         return cls("class", offset, distinct, index)
@@ -115,9 +129,7 @@ class Targets:
             sets.append(list(dict.fromkeys(_scalar(label) for label in labels)))
         offset = np.zeros(len(sets) + 1, dtype=np.int64)
         np.cumsum([len(labels) for labels in sets], out=offset[1:])
-        flat = np.empty(offset[-1], dtype=object)
-        flat[:] = [label for labels in sets for label in labels]
-        distinct, index = _distinct(flat)
+        distinct, index = _distinct(_object_array([label for labels in sets for label in labels]))
         return cls("sets", offset, distinct, index)
 
     @classmethod
@@ -142,6 +154,10 @@ class Targets:
     def multilabel(self) -> bool:
         """Whether a row may have several labels, or none."""
         return self.kind != "class"
+
+    def fits(self, kind: Kind) -> bool:
+        """Tell whether labels of this form can follow those of another."""
+        return self.kind == kind or (self.kind.endswith("indicator") and kind.endswith("indicator"))
 
     def by_appearance(self) -> list[Label]:
         """Return the labels in the order in which they first appear; columns in their order."""
@@ -168,12 +184,20 @@ class Targets:
 
 
 def _is_set(labels: Any) -> bool:
-    return isinstance(labels, list | tuple | set | frozenset | np.ndarray)
+    if isinstance(labels, np.ndarray):
+        return labels.ndim == 1
+    return isinstance(labels, list | tuple | set | frozenset)
+
+
+def _object_array(values: Sequence[Any]) -> NDArray[Any]:
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
 
 
 def _scalar(label: Any) -> Label:
     """Return the label as a plain Python value, or raise if it cannot be one."""
-    if isinstance(label, np.generic):
+    if isinstance(label, np.generic) or (isinstance(label, np.ndarray) and label.ndim == 0):
         label = label.item()
     if isinstance(label, int | str):
         return label

@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import stat
+import tempfile
 import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -39,31 +41,45 @@ class FutureModelFileError(ModelFileError):
 
 
 def write(path: str | os.PathLike[str], header: dict[str, Any], arrays: Arrays) -> None:
-    """Write a model file so that, whatever happens, `path` holds the old file or the new one.
-
-    It is written beside `path`, synced to the disk and renamed.
-    """
-    path = Path(path)
+    """Write a model file so that, whatever happens, `path` holds the old file or the new one."""
     text = json.dumps({"version": __version__, **header}, ensure_ascii=True, allow_nan=False)
     metadata = {
         "labeltree": str(FORMAT),
         "header": text,
         "checksum": _checksum(text, arrays),
     }
-    beside = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    with replacing(path) as beside:
+        try:
+            save_file(dict(arrays), beside, metadata)
+        except SafetensorError as error:  # so it reports a full disk
+            raise OSError(f"{path}: the model cannot be written: {error}") from error
+
+
+@contextlib.contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Yield the name of a file beside `path`, which replaces it if all goes well.
+
+    The new file is synced to the disk and renamed, so that `path` is never half written. It gets
+    the old one's permissions, or those of any new file. A link is followed; what is neither a
+    file nor missing is refused.
+    """
+    target = Path(path).resolve()
+    if target.exists() and not target.is_file():
+        raise OSError(f"{path}: this is not a file, and cannot be replaced by one")
+    umask = os.umask(0)
+    os.umask(umask)
+    mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o666 & ~umask
+    descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    os.close(descriptor)
+    beside = Path(name)
     try:
-        beside.touch(exist_ok=False)
-        mode = beside.stat().st_mode  # what the user's umask gives; safetensors gives less
-        save_file(dict(arrays), beside, metadata)
+        yield beside
         beside.chmod(mode)
         _sync(beside)
-        os.replace(beside, path)
-    except SafetensorError as error:  # safetensors reports a full disk or a missing folder so
-        raise OSError(f"{path}: the model cannot be written: {error}") from error
+        os.replace(beside, target)
     finally:
-        with contextlib.suppress(FileNotFoundError):
-            beside.unlink()
-    _sync(path.parent)
+        beside.unlink(missing_ok=True)
+    _sync(target.parent)
 
 
 def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:

@@ -67,15 +67,18 @@ def as_threads(n_jobs: int | None) -> int:
     """Return the number of threads: None is one, -1 all processors, -2 all but one."""
     if n_jobs is None:
         return 1
-    if n_jobs < 0:
-        return max(1, (os.cpu_count() or 1) + 1 + n_jobs)
-    return n_jobs
+    if n_jobs == 0:
+        raise ValueError(
+            "n_jobs is 0, expected a number of threads, -1 for all processors, or None"
+        )
+    processors = os.cpu_count() or 1
+    return min(n_jobs, processors) if n_jobs > 0 else max(1, processors + 1 + n_jobs)
 
 
 def has_unit_rows(rows: Any) -> bool:
     """Tell whether all rows that are not empty have length one, to one percent."""
-    squares = rows.multiply(rows) if sp.issparse(rows) else np.square(rows)
-    squares = squares.sum(axis=1)
-    squares = np.asarray(squares).ravel()
+    with np.errstate(over="ignore"):
+        squares = rows.multiply(rows) if sp.issparse(rows) else np.square(rows)
+        squares = np.asarray(squares.sum(axis=1)).ravel()
     squares = squares[squares > 0]
     return bool(len(squares) > 0 and np.all(np.abs(squares - 1.0) < 0.02))

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 
 from labeltree import OneAgainstAllClassifier, _core
 from labeltree.datasets import make_multiclass
+from labeltree.validation import as_matrix
 from tests.reference.one_against_all import OneAgainstAll
 
 
@@ -19,10 +20,18 @@ def as_dicts(X):
 @pytest.mark.parametrize("loss", ["logistic", "squared", "hinge"])
 @pytest.mark.parametrize("layout", ["dense", "hashed"])
 @pytest.mark.parametrize("dense", [False, True])
-def test_decides_as_the_reference(loss, layout, dense):
+@pytest.mark.parametrize(
+    "rule",
+    [
+        {"update": "adaptive", "scale": "max", "step": 0.5},
+        {"update": "adaptive", "scale": "none", "step": 0.5},
+        {"update": "sgd", "scale": "none", "step": 0.3, "power": 0.25},
+    ],
+)
+def test_decides_as_the_reference(loss, layout, dense, rule):
     X, y = make_multiclass(300, 11, n_features=64, nnz=6, noise=0.3)
     X = X.toarray()
-    settings = {"loss": loss, "update": "adaptive", "scale": "max", "step": 0.5}
+    settings = {"loss": loss, **rule}
     reference = OneAgainstAll(**settings, min_gradient=1e-3)
     predicted = [reference.learn(x, {label}) for x, label in zip(as_dicts(X), y, strict=True)]
     clf = OneAgainstAllClassifier(layout=layout, bits=24, **settings)
@@ -31,6 +40,21 @@ def test_decides_as_the_reference(loss, layout, dense):
     test, _ = make_multiclass(100, 11, n_features=64, nnz=6, noise=0.3, random_state=1)
     expected = [reference.predict(x) for x in as_dicts(test.toarray())]
     np.testing.assert_array_equal(clf.predict(test), expected)
+    margins = clf._learner.predict_margins(as_matrix(test.astype(np.float32)), 1)
+    for row, x in enumerate(as_dicts(test.toarray()[:20])):
+        expected = [reference.models[label].predict(x) for label in range(11)]
+        np.testing.assert_allclose(margins[row], expected, rtol=1e-3, atol=1e-4)
+
+
+def test_of_equal_labels_the_first_wins():
+    clf = OneAgainstAllClassifier(layout="hashed").partial_fit(
+        np.zeros((20, 3)), [[3, 1], [2, 5]] * 10, classes=[9, 1, 2, 3, 5]
+    )
+    labels, scores = clf.predict_topk(np.zeros((1, 3)), k=4)
+    tied = dict(zip(labels[0].tolist(), scores[0].tolist(), strict=True))
+    assert tied[1] == tied[3]
+    assert tied[2] == tied[5]
+    assert labels[0].tolist() in ([1, 3, 2, 5], [2, 5, 1, 3])
 
 
 def test_label_sets_decide_as_the_reference():
@@ -81,6 +105,15 @@ class TestAnswers:
         np.testing.assert_allclose(p.sum(axis=1), 1.0, rtol=1e-4)
         assert (p >= 0).all()
 
+    def test_labels_never_seen_have_no_probability(self):
+        rng = np.random.default_rng(0)
+        clf = OneAgainstAllClassifier(loss="squared").partial_fit(
+            rng.normal(size=(30, 4)), rng.integers(2, size=30), classes=range(5)
+        )
+        p = clf.predict_proba(rng.normal(size=(500, 4)) * 5)
+        np.testing.assert_allclose(p.sum(axis=1), 1.0, rtol=1e-4)
+        assert not p[:, 2:].any()
+
     @pytest.mark.parametrize("loss", ["logistic", "squared"])
     def test_topk_are_the_largest_probabilities(self, problem, loss):
         X, y = problem
@@ -124,6 +157,24 @@ class TestAnswers:
         clf = OneAgainstAllClassifier(random_state=0).fit(X, sets)
         best = clf.predict_topk(X, 1)[0][:, 0]
         assert clf.score(X, sets) == np.mean([b in s for b, s in zip(best, sets, strict=True)])
+
+
+class TestForms:
+    def test_indicators_and_sets_do_not_mix(self):
+        clf = OneAgainstAllClassifier().partial_fit(np.eye(3), np.eye(3, dtype=int))
+        with pytest.raises(ValueError, match="labels as a set a row, expected an indicator"):
+            clf.partial_fit(np.eye(3), [[5], [1], [2]])
+        clf.partial_fit(np.eye(3), sp.csr_matrix(np.eye(3, 6, 2)))
+        assert clf.predict(np.eye(3)).shape == (3, 6)
+
+    def test_indicators_need_no_classes(self):
+        with pytest.raises(ValueError, match="y is an indicator: its columns are the labels"):
+            OneAgainstAllClassifier().partial_fit(np.eye(3), np.eye(3, dtype=int), classes=[7, 3])
+
+    def test_score_weighs_rows(self):
+        clf = OneAgainstAllClassifier(random_state=0).fit(np.eye(2), [["a"], ["b"]])
+        assert clf.score(np.eye(2), [["a"], ["a"]], sample_weight=[1.0, 3.0]) == 0.25
+        assert clf.score(np.eye(2), [["a"], ["new"]]) == 0.5
 
 
 class TestCtrlC:

@@ -9,8 +9,11 @@ def main() -> None:
 
     try:
         app()
-    except (ValueError, TypeError, OSError, ImportError) as error:
+    except (ValueError, OSError, ImportError) as error:
         print(f"labeltree: {_sentence(error)}", file=sys.stderr)
+        sys.exit(2)
+    except MemoryError:
+        print("labeltree: memory ran out; try fewer --bits", file=sys.stderr)
         sys.exit(2)
 
 

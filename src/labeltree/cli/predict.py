@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -46,7 +47,7 @@ def predict(
     clf, rows = open_data(model, data, format=format, skip_bad_lines=skip_bad_lines)
     clf.n_jobs = threads
     sets = clf.multilabel_ and top is None and not scores
-    with rows, nullcontext(sys.stdout) if output is None else output.open("w") as file:
+    with rows, _opened(output) as file:
         for batch in rows:
             if sets:
                 for labels in clf.predict(batch.X):
@@ -54,6 +55,16 @@ def predict(
             else:
                 _write_top(file, *clf.predict_topk(batch.X, top or 1), scores=scores)
             file.flush()
+
+
+@contextmanager
+def _opened(output: Path | None) -> Iterator[TextIO]:
+    """Open the output; a file appears only once it is complete."""
+    if output is None:
+        yield sys.stdout
+        return
+    with modelfile.replacing(output) as beside, beside.open("w") as file:
+        yield file
 
 
 def open_data(
@@ -69,7 +80,12 @@ def open_data(
     if not settings:  # trained from Python: only the number of features is known
         settings = {"format": "svmlight", "n_features": clf.n_features_in_}
     if format not in ("auto", settings["format"]):
-        settings = {"format": format}
+        if not {format, settings["format"]} <= {"svmlight", "xmc"}:
+            raise ValueError(
+                f"{model}: the model was trained on {settings['format']} rows; rows in format "
+                f"{format} would number their features differently"
+            )
+        settings = {**settings, "format": format}
     return clf, stream(data, skip_bad_lines=skip_bad_lines, **settings)
 
 

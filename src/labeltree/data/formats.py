@@ -211,7 +211,7 @@ def make_format(name: str, options: dict[str, object]) -> Format:
     known = [field.name for field in fields(kind)]
     for option in options:
         if option not in known:
-            raise TypeError(
+            raise ValueError(
                 f'format "{name}" has no option "{option}": expected {", ".join(known)}'
             )
     return kind(**options)

@@ -52,7 +52,7 @@ def load(path: str | os.PathLike[str]) -> OnlineClassifier:
         )
     try:
         return ESTIMATORS[name]._from_file(header, arrays)
-    except (KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise modelfile.CorruptModelFileError(
             f"{path}: the model file is not consistent: {error}"
         ) from error

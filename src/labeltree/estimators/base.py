@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
-import json
-import os
 from abc import abstractmethod
+from collections.abc import Sequence
 from numbers import Integral
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from labeltree import _core, modelfile
-from labeltree.labels import Label, Targets, Vocabulary
-from labeltree.metrics import precision_at_k
+from labeltree import _core
+from labeltree.estimators.persistence import Persistent
+from labeltree.labels import Kind, Label, Targets, Vocabulary
 from labeltree.progress import Progress
 from labeltree.validation import as_matrix, as_rows, as_threads, as_weights
 
+_FORMS: dict[Kind, str] = {
+    "class": "one a row",
+    "sets": "a set a row",
+    "indicator": "an indicator matrix",
+    "sparse indicator": "an indicator matrix",
+}
 NO_LABEL = np.uint32(0xFFFFFFFF)  # the core's id for "none"
 
 
@@ -35,7 +40,7 @@ class Batch(NamedTuple):
     weight: NDArray[np.float32] | None
 
 
-class OnlineClassifier(ClassifierMixin, BaseEstimator):
+class OnlineClassifier(ClassifierMixin, Persistent):
     """Base of the classifiers: `fit` is a reset, then passes of what `partial_fit` does.
 
     A subclass settles the parameters left to the data (``_settle``), makes its core learner from
@@ -49,7 +54,9 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         "random_state": ["random_state"],
         "n_jobs": [Integral, None],
     }
-    # The fitted attributes from which, with the parameters, the core learner is made.
+    # Parameters that may change between calls; all others are fixed when learning starts.
+    _changeable: ClassVar[tuple[str, ...]] = ("passes", "shuffle", "random_state", "n_jobs")
+    # The fitted attributes from which, with the fixed parameters, the core learner is made.
     _settled: ClassVar[tuple[str, ...]] = ("n_features_in_",)
 
     passes: int
@@ -59,14 +66,12 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
 
     n_features_in_: int
     progress_: Progress
+    _fixed: dict[str, Any]
+    _kind: Kind
 
     @abstractmethod
     def _settle(self, batch: Batch, *, streaming: bool) -> None:
         """Set the fitted attributes that depend on the first batch."""
-
-    @abstractmethod
-    def _make_learner(self) -> Any:
-        """Make an empty core learner."""
 
     @abstractmethod
     def _topk(self, matrix: _core.Matrix, k: int) -> tuple[NDArray[np.uint32], NDArray[np.float32]]:
@@ -94,10 +99,12 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
             The fitted estimator. After Ctrl-C what was learned so far remains.
         """
         self._validate_params()
-        batch = self._check(X, y, sample_weight, reset=True)
+        new = self._unfitted()
+        batch = new._check(X, y, sample_weight, reset=True)
         if batch.weight is not None and not batch.weight.any():
             raise ValueError("sample_weight is zero for every row: there is nothing to learn from")
-        self._start(batch, batch.targets.distinct, streaming=False)
+        new._start(batch, batch.targets.distinct, streaming=False)
+        self.__dict__ = new.__dict__  # only now is the old model given up
         random = check_random_state(self.random_state)
         order = np.arange(batch.matrix.rows)
         for number in range(self.passes):
@@ -121,18 +128,33 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
         self
             The estimator.
         """
-        first = not hasattr(self, "_learner")
         self._validate_params()
-        batch = self._check(X, y, sample_weight, reset=first)
-        if first:
-            self._start(batch, [], streaming=True)
-        if classes is not None:
-            self._vocabulary.add(Targets.parse(classes).distinct)
-        self._learn(batch, np.arange(batch.matrix.rows), record=True)
+        new = self if hasattr(self, "_learner") else self._unfitted()
+        batch = new._check(X, y, sample_weight, reset=new is not self)
+        declared = [] if classes is None else Targets.parse(classes).distinct
+        if declared and batch.targets.kind.endswith("indicator"):
+            raise ValueError("classes are given, but y is an indicator: its columns are the labels")
+        if new is not self:
+            new._start(batch, declared, streaming=True)
+            self.__dict__ = new.__dict__
+        self._learn(batch, np.arange(batch.matrix.rows), record=True, declared=declared)
         return self
 
+    def _unfitted(self) -> Self:
+        """Return an estimator like this one, but that has learned nothing."""
+        other = object.__new__(type(self))
+        for name, value in vars(self).items():
+            if not name.endswith("_") and name not in (
+                "_learner",
+                "_vocabulary",
+                "_kind",
+                "_fixed",
+            ):
+                setattr(other, name, value)
+        return other
+
     def _check(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> Batch:
-        """Check everything before anything is changed."""
+        """Check everything about a batch."""
         targets = Targets.parse(y)
         rows = _num_samples(X)
         if len(targets) != rows:
@@ -140,31 +162,46 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
                 f"Found input variables with inconsistent numbers of samples: X has {rows} rows, "
                 f"y has {len(targets)}"
             )
-        if not reset and targets.multilabel != self.multilabel_:
-            expected = "a set of labels" if self.multilabel_ else "one label"
-            raise ValueError(
-                f"y has the form of a {targets.kind}, expected {expected} for each row, as in the "
-                "data learned before; fit a new estimator to change the task"
-            )
+        if not reset:
+            self._require_form(targets)
         weight = as_weights(sample_weight, rows)
         checked = as_rows(self, X, reset=reset)
         return Batch(checked, as_matrix(checked), targets, weight)
 
+    def _require_form(self, targets: Targets) -> None:
+        if not targets.fits(self._kind):
+            raise ValueError(
+                f"y gives labels as {_FORMS[targets.kind]}, expected {_FORMS[self._kind]}, as in "
+                "the data learned before; fit a new estimator to change the task"
+            )
+
     def _start(self, batch: Batch, labels: list[Label], *, streaming: bool) -> None:
         """Begin with no knowledge but the order of some labels, for data like `batch`."""
+        self._fixed = {
+            name: value for name, value in self.get_params().items() if name not in self._changeable
+        }
         self._settle(batch, streaming=streaming)
         self._vocabulary = Vocabulary(labels)
         self._kind = batch.targets.kind
         self._learner = self._make_learner()
         self.progress_ = Progress()
 
-    def _learn(self, batch: Batch, order: NDArray[np.int64], *, record: bool) -> None:
+    def _learn(
+        self,
+        batch: Batch,
+        order: NDArray[np.int64],
+        *,
+        record: bool,
+        declared: Sequence[Label] = (),
+    ) -> None:
         """Learn rows in the given order; count progressive errors if `record`."""
         targets = batch.targets
-        self._vocabulary.add(targets.by_appearance())
-        self._learner.resize(len(self._vocabulary))
+        threads = as_threads(self.n_jobs)
+        new = self._vocabulary.missing([*declared, *targets.by_appearance()])
+        self._learner.resize(len(self._vocabulary) + len(new))  # fails first if memory runs out
+        self._vocabulary.add(new)
         ids = targets.ids(self._vocabulary)
-        predicted = np.full(len(order), NO_LABEL)
+        predicted = np.full(len(order), NO_LABEL) if record else None
         before = self._learner.examples
         try:
             self._learner.learn(
@@ -172,13 +209,17 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
                 _core.LabelSets(targets.offset, ids),
                 batch.weight,
                 order,
-                as_threads(self.n_jobs),
+                threads,
                 predicted,
             )
         finally:  # after Ctrl-C too: count what was learned
-            learned = self._learner.examples - before
-            if record:
-                self.progress_.add(targets.wrong(ids, order[:learned], predicted[:learned]))
+            learned = slice(self._learner.examples - before)
+            if predicted is not None:
+                rows, predicted = order[learned], predicted[learned]
+                if batch.weight is not None:
+                    counted = batch.weight[rows] > 0
+                    rows, predicted = rows[counted], predicted[counted]
+                self.progress_.add(targets.wrong(ids, rows, predicted))
 
     @property
     def multilabel_(self) -> bool:
@@ -262,20 +303,25 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
             The rows.
         y : array-like, list of lists, or indicator matrix
             The true labels. For label sets the best label is right if it is in the set
-            (precision@1).
+            (precision@1); rows without labels count as wrong.
         sample_weight : array-like of shape (n_samples,), optional
-            How much each row counts; for single labels only.
+            How much each row counts.
 
         Returns
         -------
         float
             Accuracy, or precision@1.
         """
-        if not self.multilabel_:
-            return float(super().score(X, y, sample_weight))
-        labels, _ = self.predict_topk(X, 1)
-        truth = sp.csr_matrix(y) if self._kind.endswith("indicator") else y
-        return precision_at_k(truth, labels, 1)
+        targets = Targets.parse(y)
+        matrix = self._matrix(X)
+        if len(targets) != matrix.rows:
+            raise ValueError(f"X has {matrix.rows} rows, y has {len(targets)}")
+        self._require_form(targets)
+        best, _ = self._topk(matrix, 1)
+        rows = np.flatnonzero(np.diff(targets.offset))
+        right = np.zeros(matrix.rows)
+        right[rows] = ~targets.wrong(targets.ids(self._vocabulary), rows, best[rows, 0])
+        return float(np.average(right, weights=as_weights(sample_weight, matrix.rows)))
 
     def _matrix(self, X: Any) -> _core.Matrix:
         """Check rows to predict."""
@@ -287,81 +333,9 @@ class OnlineClassifier(ClassifierMixin, BaseEstimator):
             )
         return matrix
 
-    def save(self, path: str | os.PathLike[str], *, notes: dict[str, Any] | None = None) -> None:
-        """Write the model to one file; `labeltree.load` reads it back.
-
-        The file holds every parameter, the labels and the whole state of learning: training on
-        after loading gives, bit for bit, the model that uninterrupted training gives.
-
-        Parameters
-        ----------
-        path : str or path-like
-            Where to write. An existing file is replaced only once the new one is complete.
-        notes : dict, optional
-            Anything that JSON can hold, to be kept in the header.
-        """
-        check_is_fitted(self)
-        names = getattr(self, "feature_names_in_", None)
-        header = {
-            "estimator": type(self).__name__,
-            "params": {name: _plain(name, value) for name, value in self.get_params().items()},
-            "settled": {name: _plain(name, getattr(self, name)) for name in self._settled},
-            "feature_names": None if names is None else names.tolist(),
-            "kind": self._kind,
-            "progress": vars(self.progress_),
-            "notes": notes or {},
-        }
-        labels = json.dumps(self._vocabulary.tolist()).encode()
-        arrays = {"labels": np.frombuffer(labels, np.uint8), **self._learner.state()}
-        modelfile.write(path, header, arrays)
-
-    @classmethod
-    def _from_file(cls, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Self:
-        """Make the estimator that `save` wrote."""
-        model = cls(**header["params"])
-        for name, value in header["settled"].items():
-            setattr(model, name, value)
-        if header["feature_names"] is not None:
-            model.feature_names_in_ = np.array(header["feature_names"], dtype=object)
-        model._kind = header["kind"]
-        progress = dict(header["progress"])
-        progress["checkpoints"] = [tuple(row) for row in progress["checkpoints"]]
-        model.progress_ = Progress(**progress)
-        labels: list[Label] = json.loads(arrays.pop("labels").tobytes())
-        model._vocabulary = Vocabulary(labels)
-        model._learner = model._make_learner()
-        model._learner.restore(arrays)
-        return model
-
-    def __getstate__(self) -> dict[str, Any]:
-        state: dict[str, Any] = super().__getstate__()
-        if "_learner" in state:
-            state = {**state, "_learner": state["_learner"].state()}
-        return state
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        state = dict(state)
-        arrays = state.pop("_learner", None)
-        super().__setstate__(state)
-        if arrays is not None:
-            self._learner = self._make_learner()
-            self._learner.restore(arrays)
-
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn what this estimator can do."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.classifier_tags.multi_label = True
         return tags
-
-
-def _plain(name: str, value: Any) -> Any:
-    """Return a parameter as JSON can hold it."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    raise TypeError(
-        f"{name} is a {type(value).__name__}, which a model file cannot hold; "
-        "set it to a number, a string or None before saving"
-    )

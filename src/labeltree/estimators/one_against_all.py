@@ -136,7 +136,7 @@ class OneAgainstAllClassifier(OnlineClassifier):
         if self.scale == "auto":
             self.scale_ = "none" if has_unit_rows(batch.rows) else "max"
         sparse = sp.issparse(batch.rows)
-        n_labels = len(batch.targets.distinct)
+        n_labels = max(1, len(batch.targets.distinct))
         seen = len(np.unique(batch.rows.indices)) if sparse else self.n_features_in_
         self.layout_ = self.layout
         if self.layout == "auto":
@@ -147,6 +147,7 @@ class OneAgainstAllClassifier(OnlineClassifier):
             self.bits_ = int(np.clip(np.ceil(np.log2(2 * n_labels * (seen + 1))), 16, 26))
 
     def _make_learner(self) -> _core.OneAgainstAll:
+        fixed = self._fixed
         return _core.OneAgainstAll(
             _core.BankParams(
                 scale=getattr(_core.Scale, self.scale_),
@@ -155,31 +156,32 @@ class OneAgainstAllClassifier(OnlineClassifier):
                 features=self.n_features_in_,
             ),
             _core.Rule(
-                loss=getattr(_core.Loss, self.loss),
-                update=getattr(_core.Update, self.update),
-                step=self.step,
-                power=self.power,
-                min_gradient=self.min_gradient,
+                loss=getattr(_core.Loss, fixed["loss"]),
+                update=getattr(_core.Update, fixed["update"]),
+                step=fixed["step"],
+                power=fixed["power"],
+                min_gradient=fixed["min_gradient"],
             ),
         )
 
     def _topk(self, matrix: _core.Matrix, k: int) -> tuple[NDArray[np.uint32], NDArray[np.float32]]:
-        normalise = not self.multilabel_ and self.loss != "hinge"
+        loss = self._fixed["loss"]
+        normalise = not self.multilabel_ and loss != "hinge"
         ids, margins, total = self._learner.predict_topk(
             matrix, k, as_threads(self.n_jobs), normalise
         )
-        if self.loss == "hinge":
+        if loss == "hinge":
             return ids, margins
         p = self._probability(margins)
-        return ids, self._normalise(p, total[:, None]) if normalise else p
+        return ids, self._normalise(p, margins, total[:, None]) if normalise else p
 
     def _above_threshold(self, matrix: _core.Matrix) -> sp.csr_matrix:
-        threshold = 0.5 if self.loss == "squared" else 0.0
+        threshold = 0.5 if self._fixed["loss"] == "squared" else 0.0
         offset, ids = self._learner.predict_above(matrix, threshold, as_threads(self.n_jobs))
         ones = np.ones(len(ids), dtype=np.int64)
         return sp.csr_matrix((ones, ids, offset), shape=(matrix.rows, len(self._vocabulary)))
 
-    @available_if(lambda self: self.loss != "hinge")
+    @available_if(lambda self: getattr(self, "_fixed", vars(self))["loss"] != "hinge")
     def predict_proba(self, X: Any) -> NDArray[np.float32]:
         """Return the probability of every label: an array of rows x labels.
 
@@ -197,19 +199,26 @@ class OneAgainstAllClassifier(OnlineClassifier):
             each row sums to 1; for label sets each label has a probability of its own.
         """
         matrix = self._matrix(X)
-        p = self._probability(self._learner.predict_margins(matrix, as_threads(self.n_jobs)))
-        return p if self.multilabel_ else self._normalise(p, p.sum(axis=1, keepdims=True))
+        margins = self._learner.predict_margins(matrix, as_threads(self.n_jobs))
+        p = self._probability(margins)
+        if self.multilabel_:
+            return p
+        return self._normalise(p, margins, p.sum(axis=1, keepdims=True))
 
     def _probability(self, margins: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return the probability of a label by its own model."""
-        if self.loss == "squared":
+        if self._fixed["loss"] == "squared":
             return np.clip(margins, 0.0, 1.0)
         p: NDArray[np.float32] = expit(margins)
         return p
 
     def _normalise(
-        self, p: NDArray[np.float32], total: NDArray[np.floating[Any]]
+        self,
+        p: NDArray[np.float32],
+        margins: NDArray[np.float32],
+        total: NDArray[np.floating[Any]],
     ) -> NDArray[np.float32]:
-        """Divide by the total over all labels; if that is zero, all labels are alike."""
-        with np.errstate(invalid="ignore"):
-            return np.where(total > 0, p / total, 1.0 / self.n_labels_).astype(np.float32)
+        """Divide by the total over all labels; if that is zero, all labels learned are alike."""
+        alike: NDArray[np.float64] = np.isfinite(margins) / self.n_labels_
+        np.divide(p, total, out=alike, where=total > 0)
+        return alike.astype(np.float32)

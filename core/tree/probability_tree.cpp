@@ -1,0 +1,247 @@
+#include "tree/probability_tree.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "hash.hpp"
+
+namespace labeltree {
+namespace {
+
+constexpr float smallest_probability = 1e-6f;  // so that no leaf is ever impossible
+
+// C(i, child) of the Hadamard code: whether a child is in the half that row i asks about.
+bool in_half(std::size_t row, std::size_t child) { return std::popcount(row & child) % 2 == 0; }
+
+}  // namespace
+
+ProbabilityTree::ProbabilityTree(const BankParams& bank, const ProbabilityTreeParams& params)
+    : TreeLearner(bank), params_(params), random_(params.seed) {}
+
+void ProbabilityTree::resize(std::size_t labels) {
+  TreeLearner::resize(labels);
+  leaf_.resize(labels, none);
+}
+
+std::uint32_t ProbabilityTree::add_node(std::uint32_t parent, LabelId label) {
+  const auto node = static_cast<std::uint32_t>(nodes());
+  parent_.push_back(parent);
+  slot_.push_back(0);
+  child_.resize(child_.size() + params_.arity, none);
+  label_.push_back(label);
+  leaves_.push_back(1);
+  bank_.resize(nodes() * (params_.arity - 1));
+  leaf_[label] = node;
+  return node;
+}
+
+// The regressor of a node for row 1 .. arity - 1 of the code; row 0 asks about all children.
+std::size_t ProbabilityTree::model(std::uint32_t node, std::size_t row) const {
+  return node * (params_.arity - 1) + row - 1;
+}
+
+// Formula (4) for all children at once. With t = 2 r - 1 it is the Walsh-Hadamard transform of t
+// divided by k, as C r + (1 - C)(1 - r) = (1 + (2C - 1) t) / 2. Estimates that are not positive
+// are lifted, and the children there are made to sum to one.
+void ProbabilityTree::child_probabilities(std::uint32_t node, const Example& x, float* p) const {
+  const std::size_t k = params_.arity;
+  p[0] = 1.0f;
+  for (std::size_t row = 1; row < k; ++row) {
+    const float r = static_cast<float>(
+        probability(params_.rule.loss, bank_.predict(model(node, row), x)));
+    p[row] = 2.0f * r - 1.0f;
+  }
+  for (std::size_t half = 1; half < k; half *= 2) {
+    for (std::size_t begin = 0; begin < k; begin += 2 * half) {
+      for (std::size_t i = begin; i < begin + half; ++i) {
+        const float a = p[i], b = p[i + half];
+        p[i] = a + b;
+        p[i + half] = a - b;
+      }
+    }
+  }
+  const std::uint32_t* child = children(node);
+  float total = 0.0f;
+  for (std::size_t c = 0; c < k; ++c) {
+    p[c] = child[c] == none ? 0.0f : std::max(p[c] / static_cast<float>(k), smallest_probability);
+    total += p[c];
+  }
+  for (std::size_t c = 0; c < k; ++c) p[c] /= total;
+}
+
+// Algorithm 2 at a node: regressor i learns whether the child is in its half.
+void ProbabilityTree::train(std::uint32_t node, std::size_t child, const Example& x,
+                            float weight) {
+  const float negative = params_.rule.loss == Loss::squared ? 0.0f : -1.0f;
+  for (std::size_t row = 1; row < params_.arity; ++row) {
+    const std::size_t m = model(node, row);
+    const float y = in_half(row, child) ? 1.0f : negative;
+    bank_.learn(m, x, bank_.predict(m, x), y, weight, params_.rule);
+  }
+}
+
+// Algorithm 3's decision. For two children, obj(p, L, R, alpha) > 0 is the same as the right one
+// having the larger (1 - alpha) p - alpha log2(leaves); so written it serves any arity. An empty
+// place has no leaves and is taken first.
+std::size_t ProbabilityTree::choose_child(std::uint32_t node, const Example& x,
+                                          Scratch& scratch) {
+  const std::uint32_t* child = children(node);
+  if (params_.shape == TreeShape::random) {
+    random_ += 0x9e3779b97f4a7c15ULL;
+    return mix64(random_) % params_.arity;
+  }
+  const bool balanced = params_.shape == TreeShape::balanced;
+  const float alpha = balanced ? 1.0f : params_.alpha;
+  scratch.values.assign(params_.arity, 0.0f);
+  if (!balanced) child_probabilities(node, x, scratch.values.data());
+  std::size_t best = 0;
+  float best_value = -std::numeric_limits<float>::infinity();
+  for (std::size_t c = 0; c < params_.arity; ++c) {
+    if (child[c] == none) return c;
+    const float value = (1.0f - alpha) * scratch.values[c] -
+                        alpha * std::log2(static_cast<float>(leaves_[child[c]]));
+    if (value > best_value) {
+      best_value = value;
+      best = c;
+    }
+  }
+  return best;
+}
+
+// Algorithm 3, the case of a new label.
+void ProbabilityTree::insert(LabelId y, const Example& x, float weight, Scratch& scratch) {
+  if (nodes() == 0) {
+    add_node(none, y);
+    return;
+  }
+  std::uint32_t node = 0;
+  std::size_t c = 0;
+  while (!is_leaf(node)) {
+    c = choose_child(node, x, scratch);
+    train(node, c, x, weight);
+    ++leaves_[node];
+    const std::uint32_t next = children(node)[c];
+    if (next == none) break;
+    node = next;
+  }
+  if (is_leaf(node)) {  // the leaf becomes a node with its old label on the left
+    const LabelId old = label_[node];
+    const std::uint32_t left = add_node(node, old);
+    if (params_.copy_leaves) {
+      for (std::size_t row = 1; row < params_.arity; ++row) {
+        bank_.copy(model(node, row), model(left, row));
+      }
+    }
+    children(node)[0] = left;
+    label_[node] = no_label;
+    leaves_[node] = 2;
+    c = 1;
+    train(node, c, x, weight);
+  }
+  const std::uint32_t leaf = add_node(node, y);
+  children(node)[c] = leaf;
+  slot_[leaf] = static_cast<std::uint32_t>(c);
+  train(leaf, 0, x, weight);
+}
+
+void ProbabilityTree::learn_one(LabelId y, float weight, bool seen, Scratch& scratch) {
+  const Example x = scratch.examples[0];
+  if (!seen) {
+    insert(y, x, weight, scratch);
+    return;
+  }
+  std::uint32_t node = leaf_[y];
+  train(node, 0, x, weight);  // should the leaf be split, its old label will be child 0
+  while (parent_[node] != none) {
+    train(parent_[node], slot_[node], x, weight);
+    node = parent_[node];
+  }
+}
+
+// Best-first search: leaves come out in the order of their probabilities, as no node is more
+// probable than its parent. Past the budget only the best child of a node is followed.
+void ProbabilityTree::rank(std::size_t k, Scratch& scratch) const {
+  const Example x = scratch.examples[0];
+  std::vector<Reached>& open = scratch.open;
+  const auto less_probable = [](const Reached& a, const Reached& b) {
+    return a.log_probability != b.log_probability ? a.log_probability < b.log_probability
+                                                  : a.node > b.node;
+  };
+  std::size_t budget = params_.search_budget == 0 ? std::numeric_limits<std::size_t>::max()
+                                                  : params_.search_budget * k;
+  scratch.values.resize(params_.arity);
+  float* p = scratch.values.data();
+  open.assign(1, {0.0f, 0});
+  while (!open.empty() && scratch.ranked.size() < k) {
+    std::pop_heap(open.begin(), open.end(), less_probable);
+    const Reached best = open.back();
+    open.pop_back();
+    if (is_leaf(best.node)) {
+      scratch.ranked.push_back({std::exp(best.log_probability), label_[best.node]});
+      continue;
+    }
+    child_probabilities(best.node, x, p);
+    const std::size_t likeliest = std::max_element(p, p + params_.arity) - p;
+    for (std::size_t c = 0; c < params_.arity; ++c) {
+      const std::uint32_t child = children(best.node)[c];
+      if (child == none || (budget == 0 && c != likeliest)) continue;
+      open.push_back({best.log_probability + std::log(p[c]), child});
+      std::push_heap(open.begin(), open.end(), less_probable);
+    }
+    if (budget > 0) --budget;
+  }
+}
+
+void ProbabilityTree::label_probability(const Matrix& X, const LabelId* labels,
+                                        double* probability) const {
+  Scratch scratch;
+  scratch.values.resize(params_.arity);
+  for (std::size_t row = 0; row < X.rows; ++row) {
+    std::uint32_t node = leaf_[labels[row]];
+    probability[row] = node == none ? 0.0 : 1.0;
+    if (node == none) continue;
+    scratch.examples.clear();
+    bank_.encode(X, row, scratch.examples);
+    for (; parent_[node] != none; node = parent_[node]) {
+      child_probabilities(parent_[node], scratch.examples[0], scratch.values.data());
+      probability[row] *= scratch.values[slot_[node]];
+    }
+  }
+}
+
+void ProbabilityTree::visit_state(StateVisitor& state) {
+  TreeLearner::visit_state(state);
+  state.value("random", random_);
+  state.array("parent", parent_);
+  state.array("slot", slot_);
+  state.array("child", child_);
+  state.array("label", label_);
+  state.array("leaves", leaves_);
+  state.array("leaf", leaf_);
+  if (!state.restoring()) return;
+  const auto require = StateVisitor::require;
+  require(slot_.size() == nodes() && label_.size() == nodes() && leaves_.size() == nodes() &&
+              child_.size() == nodes() * params_.arity && leaf_.size() == labels() &&
+              bank_.models() == nodes() * (params_.arity - 1),
+          "the arrays of the saved tree differ in length");
+  for (std::size_t node = 0; node < nodes(); ++node) {
+    require(node == 0 ? parent_[0] == none : parent_[node] < node,  // so there is no cycle
+            "the saved tree has a node whose parent comes after it");
+    require(slot_[node] < params_.arity, "the saved tree has a child out of place");
+    require(label_[node] == no_label || label_[node] < labels(),
+            "the saved tree has a label that does not exist");
+    for (std::size_t c = 0; c < params_.arity; ++c) {
+      const std::uint32_t child = children(node)[c];
+      require(child == none || (child > node && child < nodes()),
+              "the saved tree has a child that does not exist");
+    }
+  }
+  for (std::size_t label = 0; label < labels(); ++label) {
+    require(leaf_[label] == none || leaf_[label] < nodes(),
+            "the saved tree has a leaf that does not exist");
+  }
+}
+
+}  // namespace labeltree

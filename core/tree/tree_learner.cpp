@@ -1,0 +1,69 @@
+#include "tree/tree_learner.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace labeltree {
+
+void TreeLearner::visit_state(StateVisitor& state) {
+  state.value("examples", examples_);
+  state.array("counts", counts_);
+  bank_.visit_state(state);
+  if (!state.restoring()) return;
+  learned_labels_ = labels() - std::count(counts_.begin(), counts_.end(), 0.0);
+}
+
+void TreeLearner::learn(const Matrix& X, const LabelSets& y, const float* weight,
+                        const std::int64_t* order, std::size_t n, std::size_t /*threads*/,
+                        LabelId* predicted, const StopRequested& stop) {
+  Scratch& scratch = learning_;
+  for (std::size_t i = 0; i < n && !stop(); ++i) {
+    const auto row = static_cast<std::size_t>(order[i]);
+    const float w = weight == nullptr ? 1.0f : weight[row];
+    scratch.examples.clear();
+    if (w > 0.0f) {
+      bank_.observe(X, row, w, scratch.examples);
+    } else {
+      bank_.encode(X, row, scratch.examples);
+    }
+    if (predicted != nullptr) {
+      scratch.ranked.clear();
+      if (learned_labels_ > 0) rank(1, scratch);
+      predicted[i] = scratch.ranked.empty() ? no_label : scratch.ranked[0].label;
+    }
+    if (w > 0.0f && !y[row].empty()) {
+      const LabelId label = y[row][0];
+      const bool seen = counts_[label] > 0.0;
+      if (!seen) ++learned_labels_;
+      counts_[label] += w;
+      learn_one(label, w, seen, scratch);
+    }
+    ++examples_;
+  }
+}
+
+void TreeLearner::predict_topk(const Matrix& X, std::size_t k, std::size_t threads,
+                               LabelId* labels, float* scores, const StopRequested& stop) const {
+  constexpr std::size_t chunk = 256;
+  threads = std::clamp<std::size_t>(threads, 1, std::max<std::size_t>(1, X.rows));
+  std::vector<Scratch> scratch(threads);
+  for (std::size_t done = 0; done < X.rows && !stop(); done += chunk * threads) {
+    const std::size_t rows = std::min(chunk * threads, X.rows - done);
+    parallel_for(rows, threads, [&](std::size_t begin, std::size_t end, std::size_t thread) {
+      Scratch& s = scratch[thread];
+      for (std::size_t row = done + begin; row < done + end; ++row) {
+        s.examples.clear();
+        s.ranked.clear();
+        bank_.encode(X, row, s.examples);
+        rank(k, s);
+        s.ranked.resize(k, {-std::numeric_limits<float>::infinity(), no_label});
+        for (std::size_t j = 0; j < k; ++j) {
+          labels[row * k + j] = s.ranked[j].label;
+          scores[row * k + j] = s.ranked[j].score;
+        }
+      }
+    });
+  }
+}
+
+}  // namespace labeltree

@@ -1,0 +1,68 @@
+// What all tree learners share: one example at a time, one label each.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "learner.hpp"
+
+namespace labeltree {
+
+struct ScoredLabel {
+  float score;
+  LabelId label;
+};
+
+// A node that a search has reached.
+struct Reached {
+  float log_probability;
+  std::uint32_t node;
+};
+
+class TreeLearner : public Learner {
+ public:
+  explicit TreeLearner(const BankParams& params) : bank_(params) {}
+
+  void resize(std::size_t labels) override { counts_.resize(labels, 0.0); }
+  std::size_t labels() const override { return counts_.size(); }
+  std::size_t learned_labels() const override { return learned_labels_; }
+  std::uint64_t examples() const override { return examples_; }
+  const Bank& bank() const override { return bank_; }
+  void visit_state(StateVisitor& state) override;
+
+  // One thread learns, whatever `threads` says: every example may change the tree.
+  void learn(const Matrix& X, const LabelSets& y, const float* weight, const std::int64_t* order,
+             std::size_t n, std::size_t threads, LabelId* predicted,
+             const StopRequested& stop) override;
+
+  // The k best labels of each row, best first, with their scores; missing ones are `no_label`.
+  void predict_topk(const Matrix& X, std::size_t k, std::size_t threads, LabelId* labels,
+                    float* scores, const StopRequested& stop) const;
+
+ protected:
+  // Memory that one thread uses and uses again.
+  struct Scratch {
+    ExampleBuffer examples;
+    std::vector<ScoredLabel> ranked;
+    std::vector<Reached> open;
+    std::vector<float> values;
+    std::vector<LabelId> candidates;
+  };
+
+  // Learns one example. `seen` tells whether the label was learned before.
+  virtual void learn_one(LabelId y, float weight, bool seen, Scratch& scratch) = 0;
+
+  // Writes up to k labels into scratch.ranked, best first, for the example in scratch.examples.
+  virtual void rank(std::size_t k, Scratch& scratch) const = 0;
+
+  Bank bank_;
+  std::vector<double> counts_;  // weight of the examples of each label
+
+ private:
+  std::size_t learned_labels_ = 0;
+  std::uint64_t examples_ = 0;
+  Scratch learning_;
+};
+
+}  // namespace labeltree

@@ -1,0 +1,74 @@
+// The tree learners.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/tuple.h>
+
+#include <bit>
+#include <tuple>
+
+#include "bindings.hpp"
+#include "signals.hpp"
+#include "tree/probability_tree.hpp"
+
+using namespace labeltree;
+
+namespace {
+
+std::tuple<nb::ndarray<nb::numpy, LabelId>, nb::ndarray<nb::numpy, float>> predict_topk(
+    const TreeLearner& self, const BoundMatrix& X, std::size_t k, std::size_t threads) {
+  const auto lock = lock_without_gil<SharedLock>(self.mutex());
+  require_features(X.view, self.bank().params().features);
+  NewArray<LabelId> labels({X.view.rows, k});
+  NewArray<float> scores({X.view.rows, k});
+  SignalPoll signals;
+  {
+    nb::gil_scoped_release release;
+    self.predict_topk(X.view, k, threads, labels.data(), scores.data(), signals.callback());
+  }
+  signals.rethrow();
+  return {labels.release(), scores.release()};
+}
+
+nb::ndarray<nb::numpy, double> label_probability(const ProbabilityTree& self,
+                                                 const BoundMatrix& X, In<LabelId> labels) {
+  const auto lock = lock_without_gil<SharedLock>(self.mutex());
+  require_features(X.view, self.bank().params().features);
+  if (labels.shape(0) != X.view.rows) invalid("X and labels differ in length");
+  for (std::size_t i = 0; i < labels.shape(0); ++i) {
+    if (labels.data()[i] >= self.labels()) invalid("a label id is not below the number of labels");
+  }
+  NewArray<double> probability({X.view.rows});
+  {
+    nb::gil_scoped_release release;
+    self.label_probability(X.view, labels.data(), probability.data());
+  }
+  return probability.release();
+}
+
+}  // namespace
+
+void bind_tree(nb::module_& m) {
+  nb::class_<TreeLearner, Learner>(m, "TreeLearner", "What all tree learners share.")
+      .def("predict_topk", &predict_topk, nb::arg("X"), nb::arg("k"), nb::arg("threads"));
+
+  nb::enum_<TreeShape>(m, "TreeShape")
+      .value("online", TreeShape::online)
+      .value("random", TreeShape::random)
+      .value("balanced", TreeShape::balanced);
+  nb::class_<ProbabilityTree, TreeLearner>(m, "ProbabilityTree", "Conditional probability tree.")
+      .def(
+          "__init__",
+          [](ProbabilityTree* self, const BankParams& params, const Rule& rule, TreeShape shape,
+             float alpha, std::size_t arity, std::size_t search_budget, bool copy_leaves,
+             std::uint64_t seed) {
+            if (!(alpha >= 0.0f && alpha <= 1.0f)) invalid("alpha must be from 0 to 1");
+            if (arity < 2 || arity > (1u << 20) || !std::has_single_bit(arity)) {
+              invalid("arity must be a power of two from 2 to 2^20");
+            }
+            if (rule.loss == Loss::hinge) invalid("hinge loss has no probabilities");
+            new (self) ProbabilityTree(
+                params, {rule, shape, alpha, arity, search_budget, copy_leaves, seed});
+          },
+          nb::arg("params"), nb::arg("rule"), nb::kw_only(), nb::arg("shape"), nb::arg("alpha"),
+          nb::arg("arity"), nb::arg("search_budget"), nb::arg("copy_leaves"), nb::arg("seed"))
+      .def("label_probability", &label_probability, nb::arg("X"), nb::arg("labels"));
+}

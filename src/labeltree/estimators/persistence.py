@@ -1,0 +1,110 @@
+"""Estimators on disk, in pickles, and back."""
+
+from __future__ import annotations
+
+import json
+import os
+from abc import abstractmethod
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from labeltree import modelfile
+from labeltree.labels import Kind, Label, Vocabulary
+from labeltree.progress import Progress
+
+
+class Persistent(BaseEstimator):
+    """The part of an estimator that saves and restores all of it."""
+
+    _settled: ClassVar[tuple[str, ...]]
+    _fixed: dict[str, Any]
+    _kind: Kind
+    _vocabulary: Vocabulary
+    _learner: Any
+    progress_: Progress
+
+    @abstractmethod
+    def _make_learner(self) -> Any:
+        """Make an empty core learner."""
+
+    def save(self, path: str | os.PathLike[str], *, notes: dict[str, Any] | None = None) -> None:
+        """Write the model to one file; `labeltree.load` reads it back.
+
+        The file holds every parameter, the labels and the whole state of learning: training on
+        after loading gives, bit for bit, the model that uninterrupted training gives.
+
+        Parameters
+        ----------
+        path : str or path-like
+            Where to write. An existing file is replaced only once the new one is complete.
+        notes : dict, optional
+            Anything that JSON can hold, to be kept in the header.
+        """
+        check_is_fitted(self)
+        names = getattr(self, "feature_names_in_", None)
+        header = {
+            "estimator": type(self).__name__,
+            "params": {name: _plain(name, value) for name, value in self.get_params().items()},
+            "fixed": {name: _plain(name, value) for name, value in self._fixed.items()},
+            "settled": {name: _plain(name, getattr(self, name)) for name in self._settled},
+            "feature_names": None if names is None else names.tolist(),
+            "kind": self._kind,
+            "progress": vars(self.progress_),
+            "notes": notes or {},
+        }
+        labels = json.dumps(self._vocabulary.tolist()).encode()
+        arrays = {"labels": np.frombuffer(labels, np.uint8), **self._learner.state()}
+        modelfile.write(path, header, arrays)
+
+    @classmethod
+    def _from_file(cls, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Self:
+        """Make the estimator that `save` wrote."""
+        model = cls(**header["params"])
+        model._validate_params()
+        model._fixed = {name: header["fixed"][name] for name in header["fixed"]}
+        cls(**{**header["params"], **model._fixed})._validate_params()
+        for name in cls._settled:
+            setattr(model, name, header["settled"][name])
+        if header["feature_names"] is not None:
+            model.feature_names_in_ = np.array(header["feature_names"], dtype=object)
+        model._kind = header["kind"]
+        progress = dict(header["progress"])
+        progress["checkpoints"] = [tuple(row) for row in progress["checkpoints"]]
+        model.progress_ = Progress(**progress)
+        labels: list[Label] = json.loads(arrays.pop("labels").tobytes())
+        model._vocabulary = Vocabulary(labels)
+        model._learner = model._make_learner()
+        model._learner.restore(arrays)
+        if model._learner.labels != len(labels):
+            raise ValueError("the number of labels is not that of their models")
+        return model
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__()
+        if "_learner" in state:
+            state = {**state, "_learner": state["_learner"].state()}
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        state = dict(state)
+        arrays = state.pop("_learner", None)
+        super().__setstate__(state)
+        if arrays is not None:
+            self._learner = self._make_learner()
+            self._learner.restore(arrays)
+
+
+def _plain(name: str, value: Any) -> Any:
+    """Return a parameter as JSON can hold it."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    raise ValueError(
+        f"{name} is a {type(value).__name__}, which a model file cannot hold; "
+        "set it to a number, a string or None before saving"
+    )
