@@ -46,6 +46,7 @@ class TreeLearner : public Learner {
     ExampleBuffer examples;
     std::vector<ScoredLabel> ranked;
     std::vector<Reached> open;
+    std::vector<std::uint32_t> path;
     std::vector<float> values;
     std::vector<LabelId> candidates;
   };

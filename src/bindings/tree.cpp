@@ -8,6 +8,7 @@
 #include "bindings.hpp"
 #include "signals.hpp"
 #include "tree/probability_tree.hpp"
+#include "tree/recall_tree.hpp"
 
 using namespace labeltree;
 
@@ -71,4 +72,24 @@ void bind_tree(nb::module_& m) {
           nb::arg("params"), nb::arg("rule"), nb::kw_only(), nb::arg("shape"), nb::arg("alpha"),
           nb::arg("arity"), nb::arg("search_budget"), nb::arg("copy_leaves"), nb::arg("seed"))
       .def("label_probability", &label_probability, nb::arg("X"), nb::arg("labels"));
+
+  nb::enum_<StopRule>(m, "StopRule")
+      .value("bernstein", StopRule::bernstein)
+      .value("fit", StopRule::fit);
+  nb::class_<RecallTree, TreeLearner>(m, "RecallTree", "The Recall Tree.")
+      .def(
+          "__init__",
+          [](RecallTree* self, const BankParams& params, const Rule& router, const Rule& scorer,
+             std::size_t candidates, std::size_t max_depth, std::size_t trees, float bound,
+             StopRule stop, bool fill, bool always_train, bool randomized, std::uint64_t seed) {
+            if (trees < 1) invalid("there must be at least one tree");
+            if (!(bound >= 0.0f)) invalid("bound must not be negative");
+            new (self) RecallTree(params, {router, scorer, candidates, max_depth, trees, bound, stop,
+                                           fill, always_train, randomized, seed});
+          },
+          nb::arg("params"), nb::arg("router"), nb::arg("scorer"), nb::kw_only(),
+          nb::arg("candidates"), nb::arg("max_depth"), nb::arg("trees"), nb::arg("bound"),
+          nb::arg("stop"), nb::arg("fill"), nb::arg("always_train"), nb::arg("randomized"), nb::arg("seed"))
+      .def_prop_ro("nodes", &RecallTree::nodes)
+      .def_prop_ro("candidate_count", &RecallTree::candidate_count);
 }

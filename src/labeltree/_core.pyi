@@ -198,3 +198,19 @@ class ProbabilityTree(TreeLearner):
     def __init__(self, params: BankParams, rule: Rule, *, shape: TreeShape, alpha: float, arity: int, search_budget: int, copy_leaves: bool, seed: int) -> None: ...
 
     def label_probability(self, X: Matrix, labels: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> NDArray[numpy.float64]: ...
+
+class StopRule(enum.Enum):
+    bernstein = 0
+
+    fit = 1
+
+class RecallTree(TreeLearner):
+    """The Recall Tree."""
+
+    def __init__(self, params: BankParams, router: Rule, scorer: Rule, *, candidates: int, max_depth: int, trees: int, bound: float, stop: StopRule, fill: bool, always_train: bool, randomized: bool, seed: int) -> None: ...
+
+    @property
+    def nodes(self) -> int: ...
+
+    @property
+    def candidate_count(self) -> int: ...

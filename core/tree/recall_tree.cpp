@@ -1,0 +1,258 @@
+#include "tree/recall_tree.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+namespace labeltree {
+
+RecallTree::RecallTree(const BankParams& bank, const RecallTreeParams& params)
+    : TreeLearner(bank), params_(params), random_(params.seed) {
+  for (std::size_t tree = 0; tree < params.trees; ++tree) add_node(0);  // the roots
+}
+
+void RecallTree::resize(std::size_t labels) {
+  TreeLearner::resize(labels);
+  scorer_.resize(labels, none);
+}
+
+std::uint32_t RecallTree::add_node(std::uint32_t depth) {
+  left_.push_back(none);
+  right_.push_back(none);
+  depth_.push_back(depth);
+  router_.push_back(none);
+  total_.push_back(0.0);
+  c_log_c_.push_back(0.0);
+  distinct_.push_back(0);
+  top_.emplace_back();
+  return static_cast<std::uint32_t>(nodes() - 1);
+}
+
+// F, growing with the labels.
+std::size_t RecallTree::candidate_count() const {
+  if (params_.candidates > 0) return params_.candidates;
+  return std::max<std::size_t>(4, 4 * std::bit_width(std::max<std::size_t>(1, learned_labels()) - 1));
+}
+
+double RecallTree::count(std::uint32_t node, LabelId y) const {
+  const std::uint32_t index = node_labels_.find(node, y);
+  return index == NodeLabels::absent ? 0.0 : node_label_count_[index];
+}
+
+double RecallTree::entropy(std::uint32_t node) const {
+  return total_[node] > 0.0 ? std::log2(total_[node]) - c_log_c_[node] / total_[node] : 0.0;
+}
+
+// The entropy of a node if one more example of y reached it.
+double RecallTree::entropy_with(std::uint32_t node, LabelId y, double weight) const {
+  const double c = count(node, y);
+  const double total = total_[node] + weight;
+  return std::log2(total) - (c_log_c_[node] - c_log_c(c) + c_log_c(c + weight)) / total;
+}
+
+// Equation (1).
+double RecallTree::recall_bound(std::uint32_t node) const {
+  const double m = total_[node];
+  if (m == 0.0) return 0.0;
+  const double r = std::min(1.0, top_[node].sum(candidate_count()) / m);
+  return r - std::sqrt(params_.bound * r * (1.0 - r) / m) - params_.bound / m;
+}
+
+bool RecallTree::stops(std::uint32_t node, std::uint32_t child) const {
+  return params_.stop == StopRule::bernstein && recall_bound(node) > recall_bound(child);
+}
+
+// Algorithm 3: learn to send the example where the children's entropy becomes lower. f(x) > 0 goes
+// left. The importance is the number of bits saved in all; the printed average over the node's
+// examples shrinks as the node grows, and its router stops learning long before it is good.
+void RecallTree::update_router(const Example& x, LabelId y, float weight, std::uint32_t node,
+                               std::uint32_t root) {
+  const std::uint32_t l = left_[node], r = right_[node];
+  const double if_left = (total_[l] + weight) * entropy_with(l, y, weight) + total_[r] * entropy(r);
+  const double if_right = total_[l] * entropy(l) + (total_[r] + weight) * entropy_with(r, y, weight);
+  const double bits = (if_right - if_left) / weight;
+  bool go_left = bits > 0.0;
+  if (root > 0 && count(l, y) == 0.0 && count(r, y) == 0.0) {
+    // Further trees differ from the first in where a label starts.
+    go_left = mix64(std::uint64_t{node} << 32 | y) >> 63;
+  }
+  const float p = bank_.predict(router_[node], x);
+  bank_.learn(router_[node], x, p, go_left ? 1.0f : -1.0f,
+              weight * static_cast<float>(std::abs(bits)), params_.router);
+}
+
+void RecallTree::update_candidates(LabelId y, float weight, std::uint32_t node) {
+  const std::uint32_t index = node_labels_.add(node, y);
+  if (index == node_label_count_.size()) {
+    node_label_count_.push_back(0.0);
+    ++distinct_[node];
+  }
+  double& c = node_label_count_[index];
+  c_log_c_[node] += c_log_c(c + weight) - c_log_c(c);
+  c += weight;
+  total_[node] += weight;
+  // Twice as many as needed, so that none is missing when F grows.
+  top_[node].update(y, c, 2 * candidate_count());
+}
+
+// Algorithm 4, and the true label in any case if so asked.
+void RecallTree::update_regressors(const Example& x, LabelId y, float weight, Scratch& scratch) {
+  const bool is_candidate =
+      std::find(scratch.candidates.begin(), scratch.candidates.end(), y) != scratch.candidates.end();
+  if (!is_candidate && !params_.always_train) return;
+  if (!is_candidate) scratch.candidates.push_back(y);
+  for (const LabelId label : scratch.candidates) {
+    if (scorer_[label] == none) {
+      scorer_[label] = static_cast<std::uint32_t>(bank_.models());
+      bank_.resize(bank_.models() + 1);
+    }
+    const float p = bank_.predict(scorer_[label], x);
+    bank_.learn(scorer_[label], x, p, label == y ? 1.0f : -1.0f, weight, params_.scorer);
+  }
+}
+
+// Adds labels to scratch.candidates until there are `wanted`: the most frequent ones of the last
+// node of scratch.path, then those of its ancestors.
+void RecallTree::collect_candidates(Scratch& scratch, std::size_t wanted) const {
+  std::vector<LabelId>& candidates = scratch.candidates;
+  for (auto node = scratch.path.rbegin(); node != scratch.path.rend(); ++node) {
+    for (const TopLabels::Entry& entry : top_[*node].entries()) {
+      if (candidates.size() >= wanted) return;
+      if (std::find(candidates.begin(), candidates.end(), entry.label) == candidates.end()) {
+        candidates.push_back(entry.label);
+      }
+    }
+    if (!params_.fill) return;
+  }
+}
+
+// Algorithm 2, the loop: takes an example down one tree and teaches the nodes it meets.
+std::uint32_t RecallTree::descend(std::uint32_t root, const Example& x, LabelId y, float weight,
+                                  Scratch& scratch) {
+  std::uint32_t node = root;
+  scratch.path.assign(1, node);
+  update_candidates(y, weight, node);
+  while (!is_leaf(node)) {
+    update_router(x, y, weight, node, root);
+    const float f = bank_.predict(router_[node], x);
+    bool go_left = f > 0.0f;
+    if (params_.randomized) {
+      random_ += 0x9e3779b97f4a7c15ULL;
+      const double u = static_cast<double>(mix64(random_) >> 11) * 0x1p-53;
+      go_left = u < probability(Loss::logistic, f);
+    }
+    const std::uint32_t child = go_left ? left_[node] : right_[node];
+    update_candidates(y, weight, child);
+    if (stops(node, child)) break;
+    node = child;
+    scratch.path.push_back(node);
+  }
+  return node;
+}
+
+// Algorithm 2.
+void RecallTree::learn_one(LabelId y, float weight, bool /*seen*/, Scratch& scratch) {
+  const Example x = scratch.examples[0];
+  scratch.candidates.clear();
+  for (std::uint32_t root = 0; root < params_.trees; ++root) {
+    const std::uint32_t node = descend(root, x, y, weight, scratch);
+    collect_candidates(scratch, (root + 1) * candidate_count());
+    const bool may_grow = params_.max_depth == 0 || depth_[node] < params_.max_depth;
+    if (is_leaf(node) && distinct_[node] > candidate_count() && may_grow) {
+      const std::uint32_t l = add_node(depth_[node] + 1);
+      const std::uint32_t r = add_node(depth_[node] + 1);
+      left_[node] = l;
+      right_[node] = r;
+      router_[node] = static_cast<std::uint32_t>(bank_.models());
+      bank_.resize(bank_.models() + 1);
+    }
+  }
+  update_regressors(x, y, weight, scratch);
+}
+
+// Algorithm 1.
+void RecallTree::rank(std::size_t k, Scratch& scratch) const {
+  const Example x = scratch.examples[0];
+  scratch.candidates.clear();
+  for (std::uint32_t root = 0; root < params_.trees; ++root) {
+    std::uint32_t node = root;
+    scratch.path.assign(1, node);
+    while (!is_leaf(node)) {
+      const float f = bank_.predict(router_[node], x);
+      const std::uint32_t child = f > 0.0f ? left_[node] : right_[node];
+      if (stops(node, child)) break;
+      node = child;
+      scratch.path.push_back(node);
+    }
+    collect_candidates(scratch, (root + 1) * candidate_count());
+  }
+  for (const LabelId label : scratch.candidates) {
+    const float margin = scorer_[label] == none ? 0.0f : bank_.predict(scorer_[label], x);
+    scratch.ranked.push_back({margin, label});
+  }
+  const auto better = [](const ScoredLabel& a, const ScoredLabel& b) {
+    return a.score != b.score ? a.score > b.score : a.label < b.label;
+  };
+  const std::size_t kept = std::min(k, scratch.ranked.size());
+  std::partial_sort(scratch.ranked.begin(), scratch.ranked.begin() + kept, scratch.ranked.end(),
+                    better);
+  scratch.ranked.resize(kept);
+}
+
+void RecallTree::visit_state(StateVisitor& state) {
+  TreeLearner::visit_state(state);
+  // The top labels of all nodes, one after the other.
+  std::vector<std::uint32_t> top_size, top_label;
+  std::vector<double> top_count;
+  for (const TopLabels& top : top_) {
+    top_size.push_back(static_cast<std::uint32_t>(top.entries().size()));
+    for (const TopLabels::Entry& entry : top.entries()) {
+      top_label.push_back(entry.label);
+      top_count.push_back(entry.count);
+    }
+  }
+  state.value("random", random_);
+  state.array("left", left_);
+  state.array("right", right_);
+  state.array("depth", depth_);
+  state.array("router", router_);
+  state.array("scorer", scorer_);
+  state.array("total", total_);
+  state.array("c_log_c", c_log_c_);
+  state.array("distinct", distinct_);
+  state.array("top_size", top_size);
+  state.array("top_label", top_label);
+  state.array("top_count", top_count);
+  state.array("node_label", node_labels_.keys());
+  state.array("node_label_count", node_label_count_);
+  if (!state.restoring()) return;
+
+  const auto require = StateVisitor::require;
+  const std::size_t n = nodes();
+  require(n >= params_.trees && right_.size() == n && depth_.size() == n && router_.size() == n &&
+              total_.size() == n && c_log_c_.size() == n && distinct_.size() == n &&
+              top_size.size() == n && top_label.size() == top_count.size() &&
+              node_labels_.keys().size() == node_label_count_.size() && scorer_.size() == labels(),
+          "the arrays of the saved tree differ in length");
+  for (std::size_t node = 0; node < n; ++node) {
+    if (left_[node] == none) continue;
+    require(left_[node] > node && left_[node] < n && right_[node] > node && right_[node] < n &&
+                router_[node] < bank_.models(),
+            "the saved tree has a child that does not exist");
+  }
+  for (const std::uint32_t model : scorer_) {
+    require(model == none || model < bank_.models(), "the saved tree has a scorer that is missing");
+  }
+  top_.assign(n, {});
+  std::size_t next = 0;
+  for (std::size_t node = 0; node < n; ++node) {
+    for (std::uint32_t i = 0; i < top_size[node]; ++i, ++next) {
+      require(next < top_label.size() && top_label[next] < labels(),
+              "the saved tree has a label that does not exist");
+      top_[node].entries().push_back({top_label[next], top_count[next]});
+    }
+  }
+  node_labels_.rebuild();
+}
+
+}  // namespace labeltree
