@@ -67,9 +67,12 @@ LABELTREE_CLONES void add(float* w, const float* x, std::size_t n, float u) {
 DenseWeights::DenseWeights(std::size_t features) : stride_((features + 7) / 8 * 8) {}
 
 void DenseWeights::resize(std::size_t models) {
-  const std::size_t blocks = (models + 7) / 8;  // whole blocks, so that dot8 never reads past the end
-  const std::size_t needed = blocks * 8 * row_size();
-  if (needed > table_.size()) table_.grow(std::max(needed, table_.size() + table_.size() / 2));
+  const std::size_t block = 8 * row_size();  // whole blocks, so that dot8 never reads past the end
+  const std::size_t needed = (models + 7) / 8 * block;
+  if (needed > table_.size()) {
+    const std::size_t more = table_.size() * 3 / 2 / block * block;
+    table_.grow(std::max(needed, more));
+  }
 }
 
 float DenseWeights::dot(std::size_t model, const Example& x) const {

@@ -9,6 +9,7 @@
 
 #include "hash.hpp"
 #include "labels.hpp"
+#include "state.hpp"
 
 namespace labeltree {
 
@@ -107,6 +108,39 @@ class TopLabels {
 
  private:
   std::vector<Entry> entries_;
+};
+
+// The top labels of all nodes in plain arrays, one node after the other, for saving.
+struct FlatTop {
+  explicit FlatTop(const std::vector<TopLabels>& tops) {
+    for (const TopLabels& top : tops) {
+      size.push_back(static_cast<std::uint32_t>(top.entries().size()));
+      for (const TopLabels::Entry& entry : top.entries()) {
+        label.push_back(entry.label);
+        count.push_back(entry.count);
+      }
+    }
+  }
+
+  // Back again; throws if it is not right for this number of nodes and labels.
+  std::vector<TopLabels> unpack(std::size_t nodes, std::size_t labels) const {
+    StateVisitor::require(size.size() == nodes && label.size() == count.size(),
+                          "the saved label counts differ in length");
+    std::vector<TopLabels> tops(nodes);
+    std::size_t next = 0;
+    for (std::size_t node = 0; node < nodes; ++node) {
+      for (std::uint32_t i = 0; i < size[node]; ++i, ++next) {
+        StateVisitor::require(next < label.size() && label[next] < labels,
+                              "the saved tree has a label that does not exist");
+        tops[node].entries().push_back({label[next], count[next]});
+      }
+    }
+    return tops;
+  }
+
+  std::vector<std::uint32_t> size;
+  std::vector<std::uint32_t> label;
+  std::vector<double> count;
 };
 
 // c log2 c, the term of a count in an entropy.

@@ -201,16 +201,7 @@ void RecallTree::rank(std::size_t k, Scratch& scratch) const {
 
 void RecallTree::visit_state(StateVisitor& state) {
   TreeLearner::visit_state(state);
-  // The top labels of all nodes, one after the other.
-  std::vector<std::uint32_t> top_size, top_label;
-  std::vector<double> top_count;
-  for (const TopLabels& top : top_) {
-    top_size.push_back(static_cast<std::uint32_t>(top.entries().size()));
-    for (const TopLabels::Entry& entry : top.entries()) {
-      top_label.push_back(entry.label);
-      top_count.push_back(entry.count);
-    }
-  }
+  FlatTop top(top_);
   state.value("random", random_);
   state.array("left", left_);
   state.array("right", right_);
@@ -220,9 +211,9 @@ void RecallTree::visit_state(StateVisitor& state) {
   state.array("total", total_);
   state.array("c_log_c", c_log_c_);
   state.array("distinct", distinct_);
-  state.array("top_size", top_size);
-  state.array("top_label", top_label);
-  state.array("top_count", top_count);
+  state.array("top_size", top.size);
+  state.array("top_label", top.label);
+  state.array("top_count", top.count);
   state.array("node_label", node_labels_.keys());
   state.array("node_label_count", node_label_count_);
   if (!state.restoring()) return;
@@ -231,7 +222,6 @@ void RecallTree::visit_state(StateVisitor& state) {
   const std::size_t n = nodes();
   require(n >= params_.trees && right_.size() == n && depth_.size() == n && router_.size() == n &&
               total_.size() == n && c_log_c_.size() == n && distinct_.size() == n &&
-              top_size.size() == n && top_label.size() == top_count.size() &&
               node_labels_.keys().size() == node_label_count_.size() && scorer_.size() == labels(),
           "the arrays of the saved tree differ in length");
   for (std::size_t node = 0; node < n; ++node) {
@@ -243,15 +233,7 @@ void RecallTree::visit_state(StateVisitor& state) {
   for (const std::uint32_t model : scorer_) {
     require(model == none || model < bank_.models(), "the saved tree has a scorer that is missing");
   }
-  top_.assign(n, {});
-  std::size_t next = 0;
-  for (std::size_t node = 0; node < n; ++node) {
-    for (std::uint32_t i = 0; i < top_size[node]; ++i, ++next) {
-      require(next < top_label.size() && top_label[next] < labels(),
-              "the saved tree has a label that does not exist");
-      top_[node].entries().push_back({top_label[next], top_count[next]});
-    }
-  }
+  top_ = top.unpack(n, labels());
   node_labels_.rebuild();
 }
 

@@ -7,6 +7,7 @@
 
 #include "bindings.hpp"
 #include "signals.hpp"
+#include "tree/lom_tree.hpp"
 #include "tree/probability_tree.hpp"
 #include "tree/recall_tree.hpp"
 
@@ -72,6 +73,19 @@ void bind_tree(nb::module_& m) {
           nb::arg("params"), nb::arg("rule"), nb::kw_only(), nb::arg("shape"), nb::arg("alpha"),
           nb::arg("arity"), nb::arg("search_budget"), nb::arg("copy_leaves"), nb::arg("seed"))
       .def("label_probability", &label_probability, nb::arg("X"), nb::arg("labels"));
+
+  nb::class_<LomTree, TreeLearner>(m, "LomTree", "The LOMtree.")
+      .def(
+          "__init__",
+          [](LomTree* self, const BankParams& params, const Rule& rule, std::size_t max_nodes,
+             float swap_resistance) {
+            if (!(swap_resistance >= 0.0f)) invalid("swap_resistance must not be negative");
+            new (self) LomTree(params, {rule, max_nodes, swap_resistance});
+          },
+          nb::arg("params"), nb::arg("rule"), nb::kw_only(), nb::arg("max_nodes"),
+          nb::arg("swap_resistance"))
+      .def_prop_ro("nodes", &LomTree::nodes)
+      .def_prop_ro("most_recycled", &LomTree::most_recycled);
 
   nb::enum_<StopRule>(m, "StopRule")
       .value("bernstein", StopRule::bernstein)

@@ -5,9 +5,22 @@ from typing import TYPE_CHECKING, Any
 from labeltree._version import __version__
 
 if TYPE_CHECKING:
-    from labeltree.estimators import OneAgainstAllClassifier, load
+    from labeltree.estimators import (
+        LOMTreeClassifier,
+        OneAgainstAllClassifier,
+        ProbabilityTreeClassifier,
+        RecallTreeClassifier,
+        load,
+    )
 
-__all__ = ["OneAgainstAllClassifier", "__version__", "load"]
+__all__ = [
+    "LOMTreeClassifier",
+    "OneAgainstAllClassifier",
+    "ProbabilityTreeClassifier",
+    "RecallTreeClassifier",
+    "__version__",
+    "load",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -199,6 +199,17 @@ class ProbabilityTree(TreeLearner):
 
     def label_probability(self, X: Matrix, labels: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> NDArray[numpy.float64]: ...
 
+class LomTree(TreeLearner):
+    """The LOMtree."""
+
+    def __init__(self, params: BankParams, rule: Rule, *, max_nodes: int, swap_resistance: float) -> None: ...
+
+    @property
+    def nodes(self) -> int: ...
+
+    @property
+    def most_recycled(self) -> int: ...
+
 class StopRule(enum.Enum):
     bernstein = 0
 

@@ -6,12 +6,29 @@ import os
 
 from labeltree import modelfile
 from labeltree.estimators.base import OnlineClassifier
+from labeltree.estimators.lom_tree import LOMTreeClassifier
 from labeltree.estimators.one_against_all import OneAgainstAllClassifier
+from labeltree.estimators.probability_tree import ProbabilityTreeClassifier
+from labeltree.estimators.recall_tree import RecallTreeClassifier
 
-__all__ = ["ESTIMATORS", "OneAgainstAllClassifier", "OnlineClassifier", "load"]
+__all__ = [
+    "ESTIMATORS",
+    "LOMTreeClassifier",
+    "OneAgainstAllClassifier",
+    "OnlineClassifier",
+    "ProbabilityTreeClassifier",
+    "RecallTreeClassifier",
+    "load",
+]
 
 ESTIMATORS: dict[str, type[OnlineClassifier]] = {
-    estimator.__name__: estimator for estimator in (OneAgainstAllClassifier,)
+    estimator.__name__: estimator
+    for estimator in (
+        OneAgainstAllClassifier,
+        ProbabilityTreeClassifier,
+        RecallTreeClassifier,
+        LOMTreeClassifier,
+    )
 }
 
 

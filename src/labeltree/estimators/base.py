@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from labeltree import _core
 from labeltree.estimators.persistence import Persistent
 from labeltree.labels import Kind, Label, Targets, Vocabulary
 from labeltree.progress import Progress
-from labeltree.validation import as_matrix, as_rows, as_threads, as_weights
+from labeltree.validation import as_matrix, as_rows, as_threads, as_weights, has_unit_rows
 
 _FORMS: dict[Kind, str] = {
     "class": "one a row",
@@ -43,12 +43,16 @@ class Batch(NamedTuple):
 class OnlineClassifier(ClassifierMixin, Persistent):
     """Base of the classifiers: `fit` is a reset, then passes of what `partial_fit` does.
 
-    A subclass settles the parameters left to the data (``_settle``), makes its core learner from
-    parameters and settled attributes (``_make_learner``), and ranks labels (``_topk``). A core
+    A subclass makes its core learner from fixed parameters and settled attributes
+    (``_make_learner``) and ranks labels (``_topk``). A core
     learner has ``resize``, ``learn``, ``examples``, ``learned_labels``, ``state``, ``restore``.
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "scale": [StrOptions({"auto", "max", "none"})],
+        "layout": [StrOptions({"auto", "dense", "hashed"})],
+        "bits": [Interval(Integral, 10, 34, closed="both"), None],
+        "min_gradient": [Interval(Real, 0, None, closed="left")],
         "passes": [Interval(Integral, 1, None, closed="left")],
         "shuffle": ["boolean"],
         "random_state": ["random_state"],
@@ -57,29 +61,68 @@ class OnlineClassifier(ClassifierMixin, Persistent):
     # Parameters that may change between calls; all others are fixed when learning starts.
     _changeable: ClassVar[tuple[str, ...]] = ("passes", "shuffle", "random_state", "n_jobs")
     # The fitted attributes from which, with the fixed parameters, the core learner is made.
-    _settled: ClassVar[tuple[str, ...]] = ("n_features_in_",)
+    _settled: ClassVar[tuple[str, ...]] = ("n_features_in_", "scale_", "layout_", "bits_")
+    # Whether rows may have sets of labels.
+    _takes_sets: ClassVar[bool] = False
 
+    scale: str
+    layout: str
+    bits: int | None
     passes: int
     shuffle: bool
     random_state: Any
     n_jobs: int | None
 
     n_features_in_: int
+    scale_: str
+    layout_: str
+    bits_: int
     progress_: Progress
     _fixed: dict[str, Any]
     _kind: Kind
 
     @abstractmethod
-    def _settle(self, batch: Batch, *, streaming: bool) -> None:
-        """Set the fitted attributes that depend on the first batch."""
-
-    @abstractmethod
     def _topk(self, matrix: _core.Matrix, k: int) -> tuple[NDArray[np.uint32], NDArray[np.float32]]:
         """Return the ids of the k best labels of each row, best first, and their scores."""
 
-    @abstractmethod
     def _above_threshold(self, matrix: _core.Matrix) -> sp.csr_matrix:
         """Return an indicator of the labels predicted for each row, one column a label id."""
+        raise NotImplementedError  # only for estimators that take sets
+
+    def _settle(self, batch: Batch, *, streaming: bool) -> None:
+        """Choose from the first batch what was left to the data."""
+        self.scale_ = self.scale
+        if self.scale == "auto":
+            self.scale_ = "none" if has_unit_rows(batch.rows) else "max"
+        sparse = sp.issparse(batch.rows)
+        n_labels = max(1, len(batch.targets.distinct))
+        seen = len(np.unique(batch.rows.indices)) if sparse else self.n_features_in_
+        self.layout_ = self.layout
+        if self.layout == "auto":
+            small = not streaming and n_labels * self.n_features_in_ <= 2**22
+            self.layout_ = "dense" if small or not sparse else "hashed"
+        self.bits_ = self.bits or 24
+        if self.bits is None and not streaming:
+            self.bits_ = int(np.clip(np.ceil(np.log2(2 * n_labels * (seen + 1))), 16, 26))
+
+    def _bank_params(self) -> _core.BankParams:
+        """Return the settings of the core learner's bank of linear models."""
+        return _core.BankParams(
+            scale=getattr(_core.Scale, self.scale_),
+            layout=getattr(_core.Layout, self.layout_),
+            bits=self.bits_,
+            features=self.n_features_in_,
+        )
+
+    def _rule(self, step: float, loss: str = "logistic", update: str = "adaptive") -> _core.Rule:
+        """Return how models of the bank learn."""
+        return _core.Rule(
+            loss=getattr(_core.Loss, loss),
+            update=getattr(_core.Update, update),
+            step=step,
+            power=self._fixed.get("power", 0.0),
+            min_gradient=self._fixed["min_gradient"],
+        )
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Forget everything and learn the rows in `passes` passes.
@@ -161,6 +204,11 @@ class OnlineClassifier(ClassifierMixin, Persistent):
             raise ValueError(
                 f"Found input variables with inconsistent numbers of samples: X has {rows} rows, "
                 f"y has {len(targets)}"
+            )
+        if targets.multilabel and not self._takes_sets:
+            raise ValueError(
+                f"y gives labels as {_FORMS[targets.kind]}, expected one a row; for sets of labels "
+                "use OneAgainstAllClassifier"
             )
         if not reset:
             self._require_form(targets)
@@ -284,7 +332,7 @@ class OnlineClassifier(ClassifierMixin, Persistent):
         Returns
         -------
         labels : array of shape (n_samples, k)
-            The labels.
+            The labels; None where an algorithm that looks at some labels only found fewer.
         scores : array of shape (n_samples, k)
             Probabilities where the estimator defines them, else margins.
         """
@@ -292,7 +340,12 @@ class OnlineClassifier(ClassifierMixin, Persistent):
         if not isinstance(k, Integral) or k < 1:
             raise ValueError(f"k is {k!r}, expected an integer from 1")
         ids, scores = self._topk(matrix, min(int(k), self.n_labels_))
-        return self._vocabulary.array[ids], scores
+        missing = ids == NO_LABEL
+        if not missing.any():
+            return self._vocabulary.array[ids], scores
+        labels = self._vocabulary.array.astype(object)[np.where(missing, 0, ids)]
+        labels[missing] = None
+        return labels, scores
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the share of rows whose best label is right.
@@ -337,5 +390,5 @@ class OnlineClassifier(ClassifierMixin, Persistent):
         """Tell scikit-learn what this estimator can do."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.classifier_tags.multi_label = True
+        tags.classifier_tags.multi_label = self._takes_sets
         return tags

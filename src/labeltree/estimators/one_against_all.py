@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -13,8 +13,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 
 from labeltree import _core
-from labeltree.estimators.base import Batch, OnlineClassifier
-from labeltree.validation import as_threads, has_unit_rows
+from labeltree.estimators.base import OnlineClassifier
+from labeltree.validation import as_threads
 
 
 class OneAgainstAllClassifier(OnlineClassifier):
@@ -91,16 +91,8 @@ class OneAgainstAllClassifier(OnlineClassifier):
         "update": [StrOptions({"adaptive", "sgd"})],
         "step": [Interval(Real, 0, None, closed="neither")],
         "power": [Interval(Real, 0, None, closed="left")],
-        "scale": [StrOptions({"auto", "max", "none"})],
-        "layout": [StrOptions({"auto", "dense", "hashed"})],
-        "bits": [Interval(Integral, 10, 34, closed="both"), None],
-        "min_gradient": [Interval(Real, 0, None, closed="left")],
     }
-    _settled: ClassVar[tuple[str, ...]] = ("n_features_in_", "scale_", "layout_", "bits_")
-
-    scale_: str
-    layout_: str
-    bits_: int
+    _takes_sets: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -131,38 +123,10 @@ class OneAgainstAllClassifier(OnlineClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _settle(self, batch: Batch, *, streaming: bool) -> None:
-        self.scale_ = self.scale
-        if self.scale == "auto":
-            self.scale_ = "none" if has_unit_rows(batch.rows) else "max"
-        sparse = sp.issparse(batch.rows)
-        n_labels = max(1, len(batch.targets.distinct))
-        seen = len(np.unique(batch.rows.indices)) if sparse else self.n_features_in_
-        self.layout_ = self.layout
-        if self.layout == "auto":
-            small = not streaming and n_labels * self.n_features_in_ <= 2**22
-            self.layout_ = "dense" if small or not sparse else "hashed"
-        self.bits_ = self.bits or 24
-        if self.bits is None and not streaming:
-            self.bits_ = int(np.clip(np.ceil(np.log2(2 * n_labels * (seen + 1))), 16, 26))
-
     def _make_learner(self) -> _core.OneAgainstAll:
         fixed = self._fixed
-        return _core.OneAgainstAll(
-            _core.BankParams(
-                scale=getattr(_core.Scale, self.scale_),
-                layout=getattr(_core.Layout, self.layout_),
-                bits=self.bits_,
-                features=self.n_features_in_,
-            ),
-            _core.Rule(
-                loss=getattr(_core.Loss, fixed["loss"]),
-                update=getattr(_core.Update, fixed["update"]),
-                step=fixed["step"],
-                power=fixed["power"],
-                min_gradient=fixed["min_gradient"],
-            ),
-        )
+        rule = self._rule(fixed["step"], fixed["loss"], fixed["update"])
+        return _core.OneAgainstAll(self._bank_params(), rule)
 
     def _topk(self, matrix: _core.Matrix, k: int) -> tuple[NDArray[np.uint32], NDArray[np.float32]]:
         loss = self._fixed["loss"]

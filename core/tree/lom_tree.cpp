@@ -1,0 +1,207 @@
+#include "tree/lom_tree.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace labeltree {
+
+LomTree::LomTree(const BankParams& bank, const LomTreeParams& params)
+    : TreeLearner(bank), params_(params) {
+  add_node();
+}
+
+std::uint32_t LomTree::most_recycled() const {
+  return *std::max_element(recycled_.begin(), recycled_.end());
+}
+
+std::uint32_t LomTree::add_node() {
+  const auto v = static_cast<std::uint32_t>(nodes());
+  parent_.push_back(none);
+  left_.push_back(none);
+  right_.push_back(none);
+  serial_.push_back(serials_++);
+  recycled_.push_back(0);
+  smallest_.push_back(0.0);
+  total_.push_back(0.0);
+  score_sum_.push_back(0.0);
+  score_weight_.push_back(0.0);
+  top_.emplace_back();
+  bank_.resize(nodes());
+  return v;
+}
+
+// SetNode for a node that was in use: it becomes a leaf that knows nothing, its regressor too.
+void LomTree::set_node(std::uint32_t v) {
+  left_[v] = right_[v] = none;
+  serial_[v] = serials_++;
+  ++recycled_[v];
+  smallest_[v] = total_[v] = score_sum_[v] = score_weight_[v] = 0.0;
+  top_[v] = {};
+  bank_.zero(v);
+}
+
+void LomTree::adopt(std::uint32_t parent, std::uint32_t left, std::uint32_t right) {
+  left_[parent] = left;
+  right_[parent] = right;
+  parent_[left] = parent_[right] = parent;
+  // Until a child has seen examples of its own it predicts what its parent would.
+  top_[left] = top_[right] = top_[parent];
+}
+
+// UpdateC: carries a changed C towards the root.
+void LomTree::update_c(std::uint32_t v) {
+  while (v != root_) {
+    v = parent_[v];
+    const double c = std::min(smallest_[left_[v]], smallest_[right_[v]]);
+    if (c == smallest_[v]) return;
+    smallest_[v] = c;
+  }
+}
+
+// Swap: the smallest leaf s and its parent leave their place to s's sibling and become the
+// children of v. If the parent is the root, the sibling becomes the root.
+void LomTree::swap(std::uint32_t v) {
+  std::uint32_t s = root_;
+  while (!is_leaf(s)) s = smallest_[left_[s]] == smallest_[s] ? left_[s] : right_[s];
+  const std::uint32_t pa = parent_[s];
+  const std::uint32_t gpa = parent_[pa];
+  const std::uint32_t sib = left_[pa] == s ? right_[pa] : left_[pa];
+  parent_[sib] = gpa;
+  if (gpa == none) {
+    root_ = sib;
+  } else if (left_[gpa] == pa) {
+    left_[gpa] = sib;
+  } else {
+    right_[gpa] = sib;
+  }
+  update_c(sib);
+  set_node(s);
+  set_node(pa);
+  adopt(v, s, pa);
+}
+
+// t < T.
+bool LomTree::may_add() const {
+  return inner_ < (params_.max_nodes > 0 ? params_.max_nodes : 16 * learned_labels());
+}
+
+// Whether leaf j, which has seen two labels or more, is to be split (inequality 2).
+bool LomTree::wants_split(std::uint32_t j) const {
+  return may_add() || smallest_[j] - top_[j].entries()[0].count >
+                          params_.swap_resistance * (smallest_[root_] + 1.0);
+}
+
+// Teaches the regressor of inner node j, updates the scores, and returns whether to go right.
+bool LomTree::train(std::uint32_t j, std::uint32_t index, const Example& x, float weight) {
+  const double m = label_score_sum_[index], n = label_score_weight_[index];
+  const double label_score = n > 0.0 ? m / n : 0.0;                                      // e(y)
+  const double node_score = score_weight_[j] > 0.0 ? score_sum_[j] / score_weight_[j] : 0.0;  // E
+  const float c = node_score > label_score ? -1.0f : 1.0f;
+  bank_.learn(j, x, bank_.predict(j, x), c, weight, params_.rule);
+  const float h = bank_.predict(j, x);
+  label_score_sum_[index] += weight * h;
+  label_score_weight_[index] += weight;
+  score_sum_[j] += weight * h;
+  score_weight_[j] += weight;
+  return h > 0.0f;
+}
+
+void LomTree::learn_one(LabelId y, float weight, bool /*seen*/, Scratch& scratch) {
+  const Example x = scratch.examples[0];
+  std::uint32_t j = root_;
+  while (true) {
+    const std::uint32_t index = node_labels_.add(serial_[j], y);
+    if (index == reached_.size()) {
+      reached_.push_back(0.0);
+      label_score_sum_.push_back(0.0);
+      label_score_weight_.push_back(0.0);
+    }
+    if (total_[j] == 0.0) top_[j] = {};  // what it had from its parent
+    reached_[index] += weight;
+    total_[j] += weight;
+    top_[j].update(y, reached_[index], kept_labels);
+    if (is_leaf(j) && top_[j].entries().size() > 1 && wants_split(j)) {
+      const double size = smallest_[j];
+      if (may_add()) {
+        const std::uint32_t l = add_node();
+        const std::uint32_t r = add_node();
+        adopt(j, l, r);
+        ++inner_;
+      } else {
+        swap(j);
+      }
+      smallest_[left_[j]] = std::floor(size / 2.0);
+      smallest_[right_[j]] = size - smallest_[left_[j]];
+      update_c(left_[j]);
+    }
+    if (is_leaf(j)) {
+      smallest_[j] += weight;
+      update_c(j);
+      return;
+    }
+    j = train(j, index, x, weight) ? right_[j] : left_[j];
+  }
+}
+
+// The labels that the leaf has seen most, with their shares.
+void LomTree::rank(std::size_t k, Scratch& scratch) const {
+  const Example x = scratch.examples[0];
+  std::uint32_t j = root_;
+  while (!is_leaf(j)) j = bank_.predict(j, x) > 0.0f ? right_[j] : left_[j];
+  double total = total_[j];
+  if (total == 0.0) total = top_[j].sum(kept_labels);
+  for (const TopLabels::Entry& entry : top_[j].entries()) {
+    if (scratch.ranked.size() == k) return;
+    scratch.ranked.push_back({static_cast<float>(entry.count / total), entry.label});
+  }
+}
+
+void LomTree::visit_state(StateVisitor& state) {
+  TreeLearner::visit_state(state);
+  FlatTop top(top_);
+  state.value("root", root_);
+  state.value("inner", inner_);
+  state.value("serials", serials_);
+  state.array("parent", parent_);
+  state.array("left", left_);
+  state.array("right", right_);
+  state.array("serial", serial_);
+  state.array("recycled", recycled_);
+  state.array("smallest", smallest_);
+  state.array("total", total_);
+  state.array("score_sum", score_sum_);
+  state.array("score_weight", score_weight_);
+  state.array("top_size", top.size);
+  state.array("top_label", top.label);
+  state.array("top_count", top.count);
+  state.array("node_label", node_labels_.keys());
+  state.array("reached", reached_);
+  state.array("label_score_sum", label_score_sum_);
+  state.array("label_score_weight", label_score_weight_);
+  if (!state.restoring()) return;
+
+  const auto require = StateVisitor::require;
+  const std::size_t n = nodes();
+  const std::size_t pairs = node_labels_.keys().size();
+  require(n > 0 && left_.size() == n && right_.size() == n && serial_.size() == n &&
+              recycled_.size() == n && smallest_.size() == n && total_.size() == n &&
+              score_sum_.size() == n && score_weight_.size() == n && reached_.size() == pairs &&
+              label_score_sum_.size() == pairs && label_score_weight_.size() == pairs &&
+              bank_.models() == n && root_ < n,
+          "the arrays of the saved tree differ in length");
+  // A tree: every node but the root is the child of its parent, and the root is above all.
+  std::size_t children = 0;
+  for (std::uint32_t v = 0; v < n; ++v) {
+    if (left_[v] == none) continue;
+    for (const std::uint32_t child : {left_[v], right_[v]}) {
+      require(child < n && child != root_ && parent_[child] == v,
+              "the saved tree has a child that does not exist");
+      ++children;
+    }
+  }
+  require(children + 1 == n && parent_[root_] == none, "the saved nodes do not form a tree");
+  top_ = top.unpack(n, labels());
+  node_labels_.rebuild();
+}
+
+}  // namespace labeltree

@@ -1,0 +1,70 @@
+// The LOMtree (Choromanska & Langford 2015), Algorithm 1.
+//
+// A binary tree of at most T inner nodes that splits its examples in a pure and balanced way: each
+// node's regressor learns to send a label to the side of the average score on which the label's
+// own average score lies. A leaf predicts the label it has seen most. Once T is reached, the
+// least visited leaf and its parent are recycled for a leaf that needs them more.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "tree/histogram.hpp"
+#include "tree/tree_learner.hpp"
+
+namespace labeltree {
+
+struct LomTreeParams {
+  Rule rule;
+  std::size_t max_nodes = 0;     // T; 0: 16 for each label learned so far
+  float swap_resistance = 4.0f;  // R_S
+};
+
+class LomTree : public TreeLearner {
+ public:
+  LomTree(const BankParams& bank, const LomTreeParams& params);
+
+  void visit_state(StateVisitor& state) override;
+
+  std::size_t nodes() const { return parent_.size(); }
+  // How often the most recycled node was recycled: at most log2 of the examples for R_S >= 4.
+  std::uint32_t most_recycled() const;
+
+ protected:
+  void learn_one(LabelId y, float weight, bool seen, Scratch& scratch) override;
+  void rank(std::size_t k, Scratch& scratch) const override;
+
+ private:
+  static constexpr std::uint32_t none = 0xffffffffu;
+  static constexpr std::size_t kept_labels = 16;  // the best labels that a leaf remembers
+
+  bool is_leaf(std::uint32_t node) const { return left_[node] == none; }
+  std::uint32_t add_node();
+  void set_node(std::uint32_t v);
+  void adopt(std::uint32_t parent, std::uint32_t left, std::uint32_t right);
+  void update_c(std::uint32_t v);
+  void swap(std::uint32_t v);
+  bool may_add() const;
+  bool wants_split(std::uint32_t j) const;
+  bool train(std::uint32_t j, std::uint32_t index, const Example& x, float weight);
+
+  LomTreeParams params_;
+  std::uint32_t root_ = 0;
+  std::uint32_t inner_ = 0;  // t: inner nodes
+  std::vector<std::uint32_t> parent_, left_, right_;
+  std::vector<std::uint32_t> serial_;    // names a node in node_labels_; new when it is recycled
+  std::vector<std::uint32_t> recycled_;  // how often
+  std::vector<double> smallest_;         // C: weight of the smallest leaf below
+  std::vector<double> total_;            // weight of the examples that reached the node
+  std::vector<double> score_sum_;        // sum of m over all labels; with score_weight_ it gives E
+  std::vector<double> score_weight_;     // sum of n
+  std::vector<TopLabels> top_;           // the largest l(y)
+  std::uint32_t serials_ = 0;
+
+  NodeLabels node_labels_;               // of (serial, label)
+  std::vector<double> reached_;          // l: weight of the label's examples that reached the node
+  std::vector<double> label_score_sum_;  // m
+  std::vector<double> label_score_weight_;  // n
+};
+
+}  // namespace labeltree

@@ -1,0 +1,166 @@
+"""The conditional probability tree."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from labeltree import _core
+from labeltree.estimators.tree import TreeClassifier
+from labeltree.labels import Targets
+
+
+class ProbabilityTreeClassifier(TreeClassifier):
+    """A tree whose leaves are the labels and whose nodes estimate which child is right.
+
+    The probability of a label is the product of the estimates on its path: training follows one
+    path, and so does asking for the probability of a given label. The best labels are found by
+    best-first search. A new label is inserted where it fits and where the tree is short
+    (Beygelzimer, Langford, Lifshits, Sorkin & Strehl 2009, Algorithm 3).
+
+    Parameters
+    ----------
+    tree : {"online", "random", "balanced"}, default="online"
+        Where a new label goes: by the paper's rule, at random, or to the side with fewer labels.
+    alpha : float, default=0.8
+        For the online tree, how much balance counts: 1 builds a balanced tree, 0 follows the
+        regressors alone.
+    arity : int, default=2
+        Children of a node, a power of two. Above 2 a node has ``arity - 1`` regressors, combined
+        as an error-correcting code (PECOC): more work at each node, more robust estimates.
+    search_budget : int, default=64
+        Nodes that the search may expand for each label asked for; past it only the likeliest child
+        is followed. 0 sets no limit: the labels returned are then exactly the most probable.
+    copy_leaves : bool, default=False
+        Whether a leaf that is split hands a copy of its regressor to its old label, as published.
+        In the hashed layout this costs a visit to every feature seen; it has not helped.
+    loss : {"logistic", "squared"}, default="logistic"
+        What the regressors minimise.
+    step : float, default=None
+        Size of the steps; None takes 1.5 for rows of unit length and 0.4 for others.
+    scale, layout, bits, min_gradient
+        As for `OneAgainstAllClassifier`.
+    passes, shuffle, random_state, n_jobs
+        As for `OneAgainstAllClassifier`; `n_jobs` is for prediction.
+
+    Attributes
+    ----------
+    classes_, n_labels_, progress_
+        As for `OneAgainstAllClassifier`.
+
+    Examples
+    --------
+    >>> from labeltree import ProbabilityTreeClassifier
+    >>> from labeltree.datasets import make_multiclass
+    >>> X, y = make_multiclass(3000, 100)
+    >>> clf = ProbabilityTreeClassifier(random_state=0).fit(X[:2500], y[:2500])
+    >>> clf.score(X[2500:], y[2500:]) > 0.8
+    True
+    >>> clf.label_proba(X[2500:2502], y[2500:2502]).shape
+    (2,)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **TreeClassifier._parameter_constraints,
+        "tree": [StrOptions({"online", "random", "balanced"})],
+        "alpha": [Interval(Real, 0, 1, closed="both")],
+        "arity": [Interval(Integral, 2, 2**20, closed="both")],
+        "search_budget": [Interval(Integral, 0, None, closed="left")],
+        "copy_leaves": ["boolean"],
+        "loss": [StrOptions({"logistic", "squared"})],
+    }
+    _steps: ClassVar[dict[str, float]] = {"none": 1.5, "max": 0.4}
+
+    def __init__(
+        self,
+        *,
+        tree: Literal["online", "random", "balanced"] = "online",
+        alpha: float = 0.8,
+        arity: int = 2,
+        search_budget: int = 64,
+        copy_leaves: bool = False,
+        loss: Literal["logistic", "squared"] = "logistic",
+        step: float | None = None,
+        scale: Literal["auto", "max", "none"] = "auto",
+        layout: Literal["auto", "dense", "hashed"] = "auto",
+        bits: int | None = None,
+        min_gradient: float = 1e-3,
+        passes: int = 3,
+        shuffle: bool = True,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.tree = tree
+        self.alpha = alpha
+        self.arity = arity
+        self.search_budget = search_budget
+        self.copy_leaves = copy_leaves
+        self.loss = loss
+        self.step = step
+        self.scale = scale
+        self.layout = layout
+        self.bits = bits
+        self.min_gradient = min_gradient
+        self.passes = passes
+        self.shuffle = shuffle
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _make_learner(self) -> _core.ProbabilityTree:
+        fixed = self._fixed
+        return _core.ProbabilityTree(
+            self._bank_params(),
+            self._rule(self.step_, fixed["loss"]),
+            shape=getattr(_core.TreeShape, fixed["tree"]),
+            alpha=fixed["alpha"],
+            arity=fixed["arity"],
+            search_budget=fixed["search_budget"],
+            copy_leaves=fixed["copy_leaves"],
+            seed=self.seed_,
+        )
+
+    def label_proba(self, X: Any, y: Any) -> NDArray[np.float64]:
+        """Return the probability of one given label for each row, in logarithmic time.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,)
+            A label for each row.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+            P(y | x); 0 for a label that was never learned.
+        """
+        matrix = self._matrix(X)
+        targets = Targets.parse(y)
+        if targets.multilabel or len(targets) != matrix.rows:
+            raise ValueError(f"y must have one label for each of the {matrix.rows} rows")
+        known = self._vocabulary.ids(targets.distinct)[targets.index]
+        ids = np.where(known < 0, 0, known).astype(np.uint32)
+        return np.where(known < 0, 0.0, self._learner.label_probability(matrix, ids))
+
+    def predict_proba(self, X: Any) -> NDArray[np.float32]:
+        """Return the probability of every label: an array of rows x labels, for few labels.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+            Columns in the order of `classes_`; each row sums to 1.
+        """
+        matrix = self._matrix(X)
+        p = np.zeros((matrix.rows, len(self._vocabulary)), dtype=np.float32)
+        ids, scores = self._topk(matrix, self.n_labels_)
+        np.put_along_axis(p, ids.astype(np.int64), scores, axis=1)
+        return p
