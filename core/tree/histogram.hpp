@@ -44,6 +44,7 @@ class NodeLabels {
   }
 
   std::vector<std::uint64_t>& keys() { return keys_; }
+  const std::vector<std::uint64_t>& keys() const { return keys_; }
 
   // After the keys were restored.
   void rebuild() {

@@ -147,13 +147,64 @@ void LomTree::learn_one(LabelId y, float weight, bool /*seen*/, Scratch& scratch
 void LomTree::rank(std::size_t k, Scratch& scratch) const {
   const Example x = scratch.examples[0];
   std::uint32_t j = root_;
-  while (!is_leaf(j)) j = bank_.predict(j, x) > 0.0f ? right_[j] : left_[j];
+  scratch.path.assign(1, j);
+  while (!is_leaf(j)) {
+    j = bank_.predict(j, x) > 0.0f ? right_[j] : left_[j];
+    scratch.path.push_back(j);
+  }
   double total = total_[j];
   if (total == 0.0) total = top_[j].sum(kept_labels);
   for (const TopLabels::Entry& entry : top_[j].entries()) {
     if (scratch.ranked.size() == k) return;
     scratch.ranked.push_back({static_cast<float>(entry.count / total), entry.label});
   }
+}
+
+TreeView LomTree::view() const {
+  TreeView view{parent_, std::vector<LabelId>(nodes(), no_label), total_,
+                std::vector<std::uint32_t>(nodes(), 0)};
+  for (std::uint32_t v = 0; v < nodes(); ++v) {
+    if (!top_[v].entries().empty()) view.label[v] = top_[v].entries()[0].label;
+  }
+  std::vector<std::uint32_t> node_of(serials_, none);
+  for (std::uint32_t v = 0; v < nodes(); ++v) node_of[serial_[v]] = v;
+  for (const std::uint64_t key : node_labels_.keys()) {
+    const std::uint32_t v = node_of[key >> 32];
+    if (v != none) ++view.distinct[v];
+  }
+  return view;
+}
+
+LomTree::Splits LomTree::splits() const {
+  Splits splits{std::vector<double>(nodes(), 0.0), std::vector<double>(nodes(), 0.0),
+                std::vector<double>(nodes(), 0.0)};
+  std::vector<std::uint32_t> node_of(serials_, none);
+  for (std::uint32_t v = 0; v < nodes(); ++v) node_of[serial_[v]] = v;
+  for (std::uint32_t v = 0; v < nodes(); ++v) {
+    if (is_leaf(v)) continue;
+    const double both = total_[left_[v]] + total_[right_[v]];
+    splits.balance[v] = both > 0.0 ? total_[right_[v]] / both : 0.0;
+  }
+  // Every label is counted at the child on the right, or on the left if it never went right.
+  for (std::size_t index = 0; index < node_labels_.keys().size(); ++index) {
+    const std::uint64_t key = node_labels_.keys()[index];
+    const std::uint32_t child = node_of[key >> 32];
+    if (child == none || child == root_) continue;
+    const auto label = static_cast<LabelId>(key & 0xffffffffu);
+    const std::uint32_t v = parent_[child];
+    const bool is_right = right_[v] == child;
+    const std::uint32_t other =
+        node_labels_.find(serial_[is_right ? left_[v] : right_[v]], label);
+    if (!is_right && other != NodeLabels::absent) continue;
+    const double here = reached_[index];
+    const double there = other == NodeLabels::absent ? 0.0 : reached_[other];
+    const double right_share = (is_right ? here : there) / (here + there);
+    const double weight =
+        (here + there) / (total_[left_[v]] + total_[right_[v]]);  // pi
+    splits.objective[v] += 2.0 * weight * std::abs(splits.balance[v] - right_share);
+    splits.purity[v] += weight * std::min(right_share, 1.0 - right_share);
+  }
+  return splits;
 }
 
 void LomTree::visit_state(StateVisitor& state) {

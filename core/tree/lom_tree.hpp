@@ -26,7 +26,15 @@ class LomTree : public TreeLearner {
 
   void visit_state(StateVisitor& state) override;
 
+  TreeView view() const override;
   std::size_t nodes() const { return parent_.size(); }
+
+  // How well each inner node splits its labels, by what has reached its children: the objective
+  // J, the impurity and the balance of section 2; leaves have zeros.
+  struct Splits {
+    std::vector<double> objective, purity, balance;
+  };
+  Splits splits() const;
   // How often the most recycled node was recycled: at most log2 of the examples for R_S >= 4.
   std::uint32_t most_recycled() const;
 

@@ -179,6 +179,11 @@ void ProbabilityTree::rank(std::size_t k, Scratch& scratch) const {
     const Reached best = open.back();
     open.pop_back();
     if (is_leaf(best.node)) {
+      if (scratch.ranked.empty()) {
+        scratch.path.clear();
+        for (std::uint32_t v = best.node; v != none; v = parent_[v]) scratch.path.push_back(v);
+        std::reverse(scratch.path.begin(), scratch.path.end());
+      }
       scratch.ranked.push_back({std::exp(best.log_probability), label_[best.node]});
       continue;
     }
@@ -192,6 +197,15 @@ void ProbabilityTree::rank(std::size_t k, Scratch& scratch) const {
     }
     if (budget > 0) --budget;
   }
+}
+
+TreeView ProbabilityTree::view() const {
+  TreeView view{parent_, label_, std::vector<double>(nodes(), 0.0), leaves_};
+  for (std::uint32_t node = static_cast<std::uint32_t>(nodes()); node-- > 0;) {
+    if (is_leaf(node)) view.weight[node] = counts_[label_[node]];
+    if (parent_[node] != none) view.weight[parent_[node]] += view.weight[node];
+  }
+  return view;
 }
 
 void ProbabilityTree::label_probability(const Matrix& X, const LabelId* labels,

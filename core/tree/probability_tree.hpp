@@ -36,10 +36,8 @@ class ProbabilityTree : public TreeLearner {
   // P(label | x) of one label for each row, in time proportional to its depth; 0 if never learned.
   void label_probability(const Matrix& X, const LabelId* labels, double* probability) const;
 
+  TreeView view() const override;
   std::size_t nodes() const { return parent_.size(); }
-  std::size_t arity() const { return params_.arity; }
-  const std::vector<std::uint32_t>& parents() const { return parent_; }
-  const std::vector<std::uint32_t>& node_labels() const { return label_; }
 
  protected:
   void learn_one(LabelId y, float weight, bool seen, Scratch& scratch) override;

@@ -112,11 +112,12 @@ void RecallTree::update_regressors(const Example& x, LabelId y, float weight, Sc
 }
 
 // Adds labels to scratch.candidates until there are `wanted`: the most frequent ones of the last
-// node of scratch.path, then those of its ancestors.
-void RecallTree::collect_candidates(Scratch& scratch, std::size_t wanted) const {
+// node of scratch.path, then those of its ancestors, up to the root at `begin`.
+void RecallTree::collect_candidates(Scratch& scratch, std::size_t begin,
+                                    std::size_t wanted) const {
   std::vector<LabelId>& candidates = scratch.candidates;
-  for (auto node = scratch.path.rbegin(); node != scratch.path.rend(); ++node) {
-    for (const TopLabels::Entry& entry : top_[*node].entries()) {
+  for (std::size_t i = scratch.path.size(); i-- > begin;) {
+    for (const TopLabels::Entry& entry : top_[scratch.path[i]].entries()) {
       if (candidates.size() >= wanted) return;
       if (std::find(candidates.begin(), candidates.end(), entry.label) == candidates.end()) {
         candidates.push_back(entry.label);
@@ -156,7 +157,7 @@ void RecallTree::learn_one(LabelId y, float weight, bool /*seen*/, Scratch& scra
   scratch.candidates.clear();
   for (std::uint32_t root = 0; root < params_.trees; ++root) {
     const std::uint32_t node = descend(root, x, y, weight, scratch);
-    collect_candidates(scratch, (root + 1) * candidate_count());
+    collect_candidates(scratch, 0, (root + 1) * candidate_count());
     const bool may_grow = params_.max_depth == 0 || depth_[node] < params_.max_depth;
     if (is_leaf(node) && distinct_[node] > candidate_count() && may_grow) {
       const std::uint32_t l = add_node(depth_[node] + 1);
@@ -174,9 +175,11 @@ void RecallTree::learn_one(LabelId y, float weight, bool /*seen*/, Scratch& scra
 void RecallTree::rank(std::size_t k, Scratch& scratch) const {
   const Example x = scratch.examples[0];
   scratch.candidates.clear();
+  scratch.path.clear();
   for (std::uint32_t root = 0; root < params_.trees; ++root) {
     std::uint32_t node = root;
-    scratch.path.assign(1, node);
+    const std::size_t begin = scratch.path.size();
+    scratch.path.push_back(node);
     while (!is_leaf(node)) {
       const float f = bank_.predict(router_[node], x);
       const std::uint32_t child = f > 0.0f ? left_[node] : right_[node];
@@ -184,7 +187,7 @@ void RecallTree::rank(std::size_t k, Scratch& scratch) const {
       node = child;
       scratch.path.push_back(node);
     }
-    collect_candidates(scratch, (root + 1) * candidate_count());
+    collect_candidates(scratch, begin, (root + 1) * candidate_count());
   }
   for (const LabelId label : scratch.candidates) {
     const float margin = scorer_[label] == none ? 0.0f : bank_.predict(scorer_[label], x);
@@ -197,6 +200,16 @@ void RecallTree::rank(std::size_t k, Scratch& scratch) const {
   std::partial_sort(scratch.ranked.begin(), scratch.ranked.begin() + kept, scratch.ranked.end(),
                     better);
   scratch.ranked.resize(kept);
+}
+
+TreeView RecallTree::view() const {
+  TreeView view{std::vector<std::uint32_t>(nodes(), none), std::vector<LabelId>(nodes(), no_label),
+                total_, distinct_};
+  for (std::uint32_t node = 0; node < nodes(); ++node) {
+    if (!top_[node].entries().empty()) view.label[node] = top_[node].entries()[0].label;
+    if (!is_leaf(node)) view.parent[left_[node]] = view.parent[right_[node]] = node;
+  }
+  return view;
 }
 
 void RecallTree::visit_state(StateVisitor& state) {

@@ -39,6 +39,7 @@ class RecallTree : public TreeLearner {
   void resize(std::size_t labels) override;
   void visit_state(StateVisitor& state) override;
 
+  TreeView view() const override;
   std::size_t nodes() const { return left_.size(); }
   std::size_t candidate_count() const;
 
@@ -62,7 +63,7 @@ class RecallTree : public TreeLearner {
   void update_regressors(const Example& x, LabelId y, float weight, Scratch& scratch);
   std::uint32_t descend(std::uint32_t root, const Example& x, LabelId y, float weight,
                         Scratch& scratch);
-  void collect_candidates(Scratch& scratch, std::size_t wanted) const;
+  void collect_candidates(Scratch& scratch, std::size_t begin, std::size_t wanted) const;
 
   RecallTreeParams params_;
   std::uint64_t random_;

@@ -66,4 +66,13 @@ void TreeLearner::predict_topk(const Matrix& X, std::size_t k, std::size_t threa
   }
 }
 
+std::vector<std::uint32_t> TreeLearner::path(const Matrix& X, std::size_t row) const {
+  Scratch scratch;
+  if (learned_labels_ > 0) {
+    bank_.encode(X, row, scratch.examples);
+    rank(1, scratch);
+  }
+  return scratch.path;
+}
+
 }  // namespace labeltree

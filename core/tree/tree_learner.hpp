@@ -20,6 +20,15 @@ struct Reached {
   std::uint32_t node;
 };
 
+// A tree as one looks at it. Several trees have several roots.
+struct TreeView {
+  std::vector<std::uint32_t> parent;  // no_node for a root
+  std::vector<LabelId> label;         // of a leaf, or the most frequent one; no_label if none
+  std::vector<double> weight;         // of the examples that reached the node
+  std::vector<std::uint32_t> distinct;  // labels at or below the node
+};
+constexpr std::uint32_t no_node = 0xffffffffu;
+
 class TreeLearner : public Learner {
  public:
   explicit TreeLearner(const BankParams& params) : bank_(params) {}
@@ -40,6 +49,11 @@ class TreeLearner : public Learner {
   void predict_topk(const Matrix& X, std::size_t k, std::size_t threads, LabelId* labels,
                     float* scores, const StopRequested& stop) const;
 
+  virtual TreeView view() const = 0;
+
+  // The nodes that a row passes on the way to its best label, root first; tree after tree.
+  std::vector<std::uint32_t> path(const Matrix& X, std::size_t row) const;
+
  protected:
   // Memory that one thread uses and uses again.
   struct Scratch {
@@ -55,6 +69,7 @@ class TreeLearner : public Learner {
   virtual void learn_one(LabelId y, float weight, bool seen, Scratch& scratch) = 0;
 
   // Writes up to k labels into scratch.ranked, best first, for the example in scratch.examples.
+  // Leaves the nodes it passed to the best label in scratch.path.
   virtual void rank(std::size_t k, Scratch& scratch) const = 0;
 
   Bank bank_;

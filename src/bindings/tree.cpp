@@ -1,6 +1,7 @@
 // The tree learners.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
 
 #include <bit>
 #include <tuple>
@@ -50,7 +51,27 @@ nb::ndarray<nb::numpy, double> label_probability(const ProbabilityTree& self,
 
 void bind_tree(nb::module_& m) {
   nb::class_<TreeLearner, Learner>(m, "TreeLearner", "What all tree learners share.")
-      .def("predict_topk", &predict_topk, nb::arg("X"), nb::arg("k"), nb::arg("threads"));
+      .def("predict_topk", &predict_topk, nb::arg("X"), nb::arg("k"), nb::arg("threads"))
+      .def(
+          "view",
+          [](const TreeLearner& self) {
+            const auto lock = lock_without_gil<SharedLock>(self.mutex());
+            const TreeView view = self.view();
+            return std::tuple(copy_to_numpy(view.parent.data(), view.parent.size()),
+                              copy_to_numpy(view.label.data(), view.label.size()),
+                              copy_to_numpy(view.weight.data(), view.weight.size()),
+                              copy_to_numpy(view.distinct.data(), view.distinct.size()));
+          },
+          "The parent, label, weight and number of labels of each node.")
+      .def(
+          "path",
+          [](const TreeLearner& self, const BoundMatrix& X, std::size_t row) {
+            const auto lock = lock_without_gil<SharedLock>(self.mutex());
+            require_features(X.view, self.bank().params().features);
+            if (row >= X.view.rows) invalid("there is no such row");
+            return self.path(X.view, row);
+          },
+          nb::arg("X"), nb::arg("row"));
 
   nb::enum_<TreeShape>(m, "TreeShape")
       .value("online", TreeShape::online)
@@ -85,6 +106,14 @@ void bind_tree(nb::module_& m) {
           nb::arg("params"), nb::arg("rule"), nb::kw_only(), nb::arg("max_nodes"),
           nb::arg("swap_resistance"))
       .def_prop_ro("nodes", &LomTree::nodes)
+      .def("splits",
+           [](const LomTree& self) {
+             const auto lock = lock_without_gil<SharedLock>(self.mutex());
+             const LomTree::Splits splits = self.splits();
+             return std::tuple(copy_to_numpy(splits.objective.data(), splits.objective.size()),
+                               copy_to_numpy(splits.purity.data(), splits.purity.size()),
+                               copy_to_numpy(splits.balance.data(), splits.balance.size()));
+           })
       .def_prop_ro("most_recycled", &LomTree::most_recycled);
 
   nb::enum_<StopRule>(m, "StopRule")

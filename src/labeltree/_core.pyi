@@ -185,6 +185,11 @@ class TreeLearner(Learner):
 
     def predict_topk(self, X: Matrix, k: int, threads: int) -> tuple[NDArray[numpy.uint32], NDArray[numpy.float32]]: ...
 
+    def view(self) -> tuple[NDArray[numpy.uint32], NDArray[numpy.uint32], NDArray[numpy.float64], NDArray[numpy.uint32]]:
+        """The parent, label, weight and number of labels of each node."""
+
+    def path(self, X: Matrix, row: int) -> list[int]: ...
+
 class TreeShape(enum.Enum):
     online = 0
 
@@ -206,6 +211,8 @@ class LomTree(TreeLearner):
 
     @property
     def nodes(self) -> int: ...
+
+    def splits(self) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64], NDArray[numpy.float64]]: ...
 
     @property
     def most_recycled(self) -> int: ...

@@ -30,7 +30,7 @@ class LOMTreeClassifier(TreeClassifier):
     loss : {"logistic", "squared", "hinge"}, default="logistic"
         What the regressors minimise.
     step : float, default=None
-        Size of the steps; None takes 1.0 for rows of unit length and 0.5 for others.
+        Size of the steps; None takes 1.0 for sparse rows and 0.5 for dense ones.
     scale, layout, bits, min_gradient
         As for `OneAgainstAllClassifier`.
     passes, shuffle, random_state, n_jobs
@@ -40,6 +40,10 @@ class LOMTreeClassifier(TreeClassifier):
     ----------
     classes_, n_labels_, progress_
         As for `OneAgainstAllClassifier`.
+
+    tree_ : Tree
+        The tree; its `measures` are J, purity and balance of each inner node, by the examples
+        that have reached its children.
 
     Notes
     -----
@@ -63,7 +67,7 @@ class LOMTreeClassifier(TreeClassifier):
         "swap_resistance": [Interval(Real, 0, None, closed="left")],
         "loss": [StrOptions({"logistic", "squared", "hinge"})],
     }
-    _steps: ClassVar[dict[str, float]] = {"none": 1.0, "max": 0.5}
+    _steps: ClassVar[dict[str, float]] = {"sparse": 1.0, "dense": 0.5}
 
     def __init__(
         self,
@@ -101,6 +105,10 @@ class LOMTreeClassifier(TreeClassifier):
             max_nodes=self._fixed["max_nodes"] or 0,
             swap_resistance=self._fixed["swap_resistance"],
         )
+
+    def _measures(self) -> dict[str, NDArray[np.float64]]:
+        objective, purity, balance = self._learner.splits()
+        return {"J": objective, "purity": purity, "balance": balance}
 
     def _topk(self, matrix: _core.Matrix, k: int) -> tuple[NDArray[np.uint32], NDArray[np.float32]]:
         ids, shares = super()._topk(matrix, k)

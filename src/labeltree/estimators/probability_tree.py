@@ -41,7 +41,7 @@ class ProbabilityTreeClassifier(TreeClassifier):
     loss : {"logistic", "squared"}, default="logistic"
         What the regressors minimise.
     step : float, default=None
-        Size of the steps; None takes 1.5 for rows of unit length and 0.4 for others.
+        Size of the steps; None takes 1.5 for sparse rows and 0.4 for dense ones.
     scale, layout, bits, min_gradient
         As for `OneAgainstAllClassifier`.
     passes, shuffle, random_state, n_jobs
@@ -51,6 +51,8 @@ class ProbabilityTreeClassifier(TreeClassifier):
     ----------
     classes_, n_labels_, progress_
         As for `OneAgainstAllClassifier`.
+    tree_ : Tree
+        The tree as it is now: nodes, leaves, depth, the path of a row, and ways to draw it.
 
     Examples
     --------
@@ -73,7 +75,7 @@ class ProbabilityTreeClassifier(TreeClassifier):
         "copy_leaves": ["boolean"],
         "loss": [StrOptions({"logistic", "squared"})],
     }
-    _steps: ClassVar[dict[str, float]] = {"none": 1.5, "max": 0.4}
+    _steps: ClassVar[dict[str, float]] = {"sparse": 1.5, "dense": 0.4}
 
     def __init__(
         self,

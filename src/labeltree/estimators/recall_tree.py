@@ -47,7 +47,7 @@ class RecallTreeClassifier(TreeClassifier):
     randomized : bool, default=False
         Whether learning follows a router at random, with the router's probability.
     step : float, default=None
-        Size of the routers' steps; None takes 1.0 for rows of unit length and 0.25 for others.
+        Size of the routers' steps; None takes 1.0 for sparse rows and 0.25 for dense ones.
     scorer_step : float, default=1.0
         Size of the scorers' steps.
     scale, layout, bits, min_gradient
@@ -59,6 +59,8 @@ class RecallTreeClassifier(TreeClassifier):
     ----------
     classes_, n_labels_, progress_
         As for `OneAgainstAllClassifier`.
+    tree_ : Tree
+        The tree as it is now: nodes, leaves, depth, the path of a row, and ways to draw it.
 
     Examples
     --------
@@ -82,7 +84,7 @@ class RecallTreeClassifier(TreeClassifier):
         "randomized": ["boolean"],
         "scorer_step": [Interval(Real, 0, None, closed="neither")],
     }
-    _steps: ClassVar[dict[str, float]] = {"none": 1.0, "max": 0.25}
+    _steps: ClassVar[dict[str, float]] = {"sparse": 1.0, "dense": 0.25}
 
     def __init__(
         self,

@@ -7,20 +7,22 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_random_state
+from sklearn.utils.validation import check_is_fitted, check_random_state
 
 from labeltree import _core
-from labeltree.estimators.base import Batch, OnlineClassifier
+from labeltree.estimators.base import NO_LABEL, Batch, OnlineClassifier
+from labeltree.treeview import NO_NODE, Tree
 from labeltree.validation import as_threads
 
 
 class TreeClassifier(OnlineClassifier):
     """Base of the trees: one label a row, in time logarithmic in the number of labels.
 
-    ``step=None`` takes the step that did best on hold-outs: a larger one for rows of unit length,
-    as tf-idf rows are, and a smaller one for others (``_steps``).
+    ``step=None`` takes the step that did best on hold-outs: a larger one for sparse rows, of which
+    each feature is seen rarely, and a smaller one for dense rows (``_steps``).
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -28,7 +30,7 @@ class TreeClassifier(OnlineClassifier):
         "step": [Interval(Real, 0, None, closed="neither"), None],
     }
     _settled: ClassVar[tuple[str, ...]] = (*OnlineClassifier._settled, "step_", "seed_")
-    _steps: ClassVar[dict[str, float]]  # by scale_
+    _steps: ClassVar[dict[str, float]]  # for sparse and for dense rows
 
     step: float | None
     step_: float
@@ -40,8 +42,28 @@ class TreeClassifier(OnlineClassifier):
 
     def _settle(self, batch: Batch, *, streaming: bool) -> None:
         super()._settle(batch, streaming=streaming)
-        self.step_ = self._steps[self.scale_] if self.step is None else self.step
+        rows = "sparse" if sp.issparse(batch.rows) else "dense"
+        self.step_ = self._steps[rows] if self.step is None else self.step
         self.seed_ = int(check_random_state(self.random_state).randint(2**31 - 1))
+
+    @property
+    def tree_(self) -> Tree:
+        """The tree as it is now: nodes, leaves, depth, the path of a row, and ways to draw it."""
+        check_is_fitted(self)
+        parent, label, weight, labels_below = self._learner.view()
+        names = np.array([*self._vocabulary.tolist(), None], dtype=object)
+        return Tree(
+            np.where(parent == NO_NODE, -1, parent.astype(np.int64)),
+            names[np.where(label == NO_LABEL, len(names) - 1, label)],
+            weight,
+            labels_below.astype(np.int64),
+            lambda X: self._learner.path(self._matrix(X), 0),
+            self._measures(),
+        )
+
+    def _measures(self) -> dict[str, NDArray[np.float64]]:
+        """Return what the algorithm knows of each node besides."""
+        return {}
 
     def _topk(self, matrix: _core.Matrix, k: int) -> tuple[NDArray[np.uint32], NDArray[np.float32]]:
         ids, scores = self._learner.predict_topk(matrix, k, as_threads(self.n_jobs))

@@ -1,0 +1,125 @@
+"""A fitted tree, to look at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+NO_NODE = 0xFFFFFFFF
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """The nodes of a fitted tree; of several trees if the estimator has several.
+
+    Attributes
+    ----------
+    parent : array of int64
+        The parent of each node, -1 for a root.
+    label : array of labels
+        The label of a leaf; elsewhere the most frequent one, where the estimator counts them, or
+        None.
+    weight : array of float64
+        The weight of the examples that reached each node.
+    labels_below : array of int64
+        How many labels were seen at each node or below it.
+    measures : mapping of str to array
+        What else the algorithm knows of each node.
+
+    Examples
+    --------
+    >>> from labeltree import LOMTreeClassifier
+    >>> from labeltree.datasets import make_multiclass
+    >>> X, y = make_multiclass(500, 8)
+    >>> tree = LOMTreeClassifier(max_nodes=7, random_state=0).fit(X, y).tree_
+    >>> tree.n_nodes, tree.n_leaves, tree.depth >= 3
+    (15, 8, True)
+    >>> tree.path(X[:1])[0]
+    0
+    """
+
+    parent: NDArray[np.int64]
+    label: NDArray[Any]
+    weight: NDArray[np.float64]
+    labels_below: NDArray[np.int64]
+    find_path: Callable[[Any], list[int]] = field(repr=False)
+    measures: Mapping[str, NDArray[np.float64]] = field(default_factory=dict, repr=False)
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes."""
+        return len(self.parent)
+
+    @cached_property
+    def children(self) -> list[list[int]]:
+        """The children of each node."""
+        children: list[list[int]] = [[] for _ in range(self.n_nodes)]
+        for node, parent in enumerate(self.parent.tolist()):
+            if parent >= 0:
+                children[parent].append(node)
+        return children
+
+    @property
+    def roots(self) -> list[int]:
+        """The nodes without a parent."""
+        return np.flatnonzero(self.parent < 0).tolist()
+
+    @property
+    def n_leaves(self) -> int:
+        """Number of nodes without children."""
+        return sum(not children for children in self.children)
+
+    @cached_property
+    def depths(self) -> NDArray[np.int64]:
+        """The number of steps from the root to each node."""
+        depths = np.zeros(self.n_nodes, dtype=np.int64)
+        stack = self.roots
+        while stack:
+            node = stack.pop()
+            for child in self.children[node]:
+                depths[child] = depths[node] + 1
+                stack.append(child)
+        return depths
+
+    @property
+    def depth(self) -> int:
+        """The largest depth of a node."""
+        return int(self.depths.max(initial=0))
+
+    def path(self, X: Any) -> list[int]:
+        """Return the nodes that the first row of X passes, root first; tree after tree."""
+        return self.find_path(X)
+
+    def to_dict(self, node: int | None = None, max_depth: int = 50) -> dict[str, Any]:
+        """Return the tree below a node (the first root by default) as nested dicts."""
+        node = self.roots[0] if node is None else node
+        entry: dict[str, Any] = {
+            "node": node,
+            "weight": float(self.weight[node]),
+            "labels": int(self.labels_below[node]),
+            "label": self.label[node],
+        }
+        entry |= {name: float(values[node]) for name, values in self.measures.items()}
+        if self.children[node] and max_depth > 0:
+            entry["children"] = [
+                self.to_dict(child, max_depth - 1) for child in self.children[node]
+            ]
+        return entry
+
+    def to_dot(self, max_depth: int = 5) -> str:
+        """Return the top of the tree in Graphviz's language."""
+        lines = ["digraph tree {", "  node [shape=box];"]
+        for node in np.flatnonzero(self.depths <= max_depth).tolist():
+            text = f"{self.labels_below[node]} labels\\n{self.weight[node]:g} examples"
+            if self.label[node] is not None:
+                name = str(self.label[node]).replace("\\", "\\\\").replace('"', '\\"')
+                text = f"{name}\\n{text}"
+            lines.append(f'  n{node} [label="{text}"];')
+            if self.parent[node] >= 0:
+                lines.append(f"  n{self.parent[node]} -> n{node};")
+        return "\n".join([*lines, "}"]) + "\n"
