@@ -40,7 +40,7 @@ class Learner {
   std::shared_mutex& mutex() const { return mutex_; }
 
   // A state is restored into a learner that has learned nothing; std::invalid_argument is thrown
-  // if it does not fit.
+  // if it does not fit, and the learner must then be dropped.
   virtual void visit_state(StateVisitor& state) = 0;
 
  private:

@@ -155,9 +155,18 @@ void ProbabilityTree::learn_one(LabelId y, float weight, bool seen, Scratch& scr
   std::uint32_t node = leaf_[y];
   train(node, 0, x, weight);  // should the leaf be split, its old label will be child 0
   while (parent_[node] != none) {
-    train(parent_[node], slot_[node], x, weight);
+    const std::uint32_t child = node;
     node = parent_[node];
+    train(node, slot_[child], x, weight);
+    if (params_.filter && likeliest_child(node, x, scratch) != slot_[child]) return;
   }
+}
+
+std::size_t ProbabilityTree::likeliest_child(std::uint32_t node, const Example& x,
+                                             Scratch& scratch) const {
+  scratch.values.resize(params_.arity);
+  child_probabilities(node, x, scratch.values.data());
+  return std::max_element(scratch.values.begin(), scratch.values.end()) - scratch.values.begin();
 }
 
 // Best-first search: leaves come out in the order of their probabilities, as no node is more
@@ -171,8 +180,8 @@ void ProbabilityTree::rank(std::size_t k, Scratch& scratch) const {
   };
   std::size_t budget = params_.search_budget == 0 ? std::numeric_limits<std::size_t>::max()
                                                   : params_.search_budget * k;
-  scratch.values.resize(params_.arity);
-  float* p = scratch.values.data();
+  if (params_.greedy && k == 1) budget = 0;
+  const std::vector<float>& p = scratch.values;  // of the children of the node last looked at
   open.assign(1, {0.0f, 0});
   while (!open.empty() && scratch.ranked.size() < k) {
     std::pop_heap(open.begin(), open.end(), less_probable);
@@ -187,8 +196,7 @@ void ProbabilityTree::rank(std::size_t k, Scratch& scratch) const {
       scratch.ranked.push_back({std::exp(best.log_probability), label_[best.node]});
       continue;
     }
-    child_probabilities(best.node, x, p);
-    const std::size_t likeliest = std::max_element(p, p + params_.arity) - p;
+    const std::size_t likeliest = likeliest_child(best.node, x, scratch);
     for (std::size_t c = 0; c < params_.arity; ++c) {
       const std::uint32_t child = children(best.node)[c];
       if (child == none || (budget == 0 && c != likeliest)) continue;
@@ -253,8 +261,10 @@ void ProbabilityTree::visit_state(StateVisitor& state) {
     }
   }
   for (std::size_t label = 0; label < labels(); ++label) {
-    require(leaf_[label] == none || leaf_[label] < nodes(),
-            "the saved tree has a leaf that does not exist");
+    const bool learned = counts_[label] > 0.0;
+    require(learned ? leaf_[label] < nodes() && label_[leaf_[label]] == label
+                    : leaf_[label] == none,
+            "the saved tree has a label without a leaf, or a leaf without its label");
   }
 }
 

@@ -24,6 +24,10 @@ struct ProbabilityTreeParams {
   std::size_t search_budget = 0;  // nodes expanded per label asked for; 0: no limit
   bool copy_leaves = false;       // Algorithm 3's copy of a split leaf's regressor
   std::uint64_t seed = 0;         // of the random shape
+  bool greedy = false;            // predict by following the likeliest child, without a search
+  // The filter tree (Beygelzimer, Langford & Ravikumar 2009): a node learns from an example only
+  // if all nodes below it on the label's path would have sent the example to the label.
+  bool filter = false;
 };
 
 class ProbabilityTree : public TreeLearner {
@@ -53,6 +57,7 @@ class ProbabilityTree : public TreeLearner {
   std::size_t model(std::uint32_t node, std::size_t row) const;
   void child_probabilities(std::uint32_t node, const Example& x, float* p) const;
   void train(std::uint32_t node, std::size_t child, const Example& x, float weight);
+  std::size_t likeliest_child(std::uint32_t node, const Example& x, Scratch& scratch) const;
   std::size_t choose_child(std::uint32_t node, const Example& x, Scratch& scratch);
   void insert(LabelId y, const Example& x, float weight, Scratch& scratch);
 

@@ -3,8 +3,15 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 
 namespace labeltree {
+
+namespace {
+
+constexpr std::size_t largest_candidate_count = 4 * 32;  // F for 2^32 labels
+
+}  // namespace
 
 RecallTree::RecallTree(const BankParams& bank, const RecallTreeParams& params)
     : TreeLearner(bank), params_(params), random_(params.seed) {
@@ -53,7 +60,7 @@ double RecallTree::entropy_with(std::uint32_t node, LabelId y, double weight) co
 // Equation (1).
 double RecallTree::recall_bound(std::uint32_t node) const {
   const double m = total_[node];
-  if (m == 0.0) return 0.0;
+  if (m == 0.0) return -std::numeric_limits<double>::infinity();
   const double r = std::min(1.0, top_[node].sum(candidate_count()) / m);
   return r - std::sqrt(params_.bound * r * (1.0 - r) / m) - params_.bound / m;
 }
@@ -71,6 +78,7 @@ void RecallTree::update_router(const Example& x, LabelId y, float weight, std::u
   const double if_left = (total_[l] + weight) * entropy_with(l, y, weight) + total_[r] * entropy(r);
   const double if_right = total_[l] * entropy(l) + (total_[r] + weight) * entropy_with(r, y, weight);
   const double bits = (if_right - if_left) / weight;
+  if (std::abs(bits) < 1e-6) return;  // rounding, which an adaptive step would blow up
   bool go_left = bits > 0.0;
   if (root > 0 && count(l, y) == 0.0 && count(r, y) == 0.0) {
     // Further trees differ from the first in where a label starts.
@@ -91,8 +99,8 @@ void RecallTree::update_candidates(LabelId y, float weight, std::uint32_t node) 
   c_log_c_[node] += c_log_c(c + weight) - c_log_c(c);
   c += weight;
   total_[node] += weight;
-  // Twice as many as needed, so that none is missing when F grows.
-  top_[node].update(y, c, 2 * candidate_count());
+  // As many as F can ever be, so that none is missing when it grows.
+  top_[node].update(y, c, params_.candidates > 0 ? params_.candidates : largest_candidate_count);
 }
 
 // Algorithm 4, and the true label in any case if so asked.
@@ -116,6 +124,7 @@ void RecallTree::update_regressors(const Example& x, LabelId y, float weight, Sc
 void RecallTree::collect_candidates(Scratch& scratch, std::size_t begin,
                                     std::size_t wanted) const {
   std::vector<LabelId>& candidates = scratch.candidates;
+  const std::size_t others = candidates.size();
   for (std::size_t i = scratch.path.size(); i-- > begin;) {
     for (const TopLabels::Entry& entry : top_[scratch.path[i]].entries()) {
       if (candidates.size() >= wanted) return;
@@ -123,7 +132,7 @@ void RecallTree::collect_candidates(Scratch& scratch, std::size_t begin,
         candidates.push_back(entry.label);
       }
     }
-    if (!params_.fill) return;
+    if (!params_.fill && candidates.size() > others) return;  // a fresh leaf has none of its own
   }
 }
 

@@ -55,7 +55,7 @@ void TreeLearner::predict_topk(const Matrix& X, std::size_t k, std::size_t threa
         s.examples.clear();
         s.ranked.clear();
         bank_.encode(X, row, s.examples);
-        rank(k, s);
+        if (learned_labels_ > 0) rank(k, s);
         s.ranked.resize(k, {-std::numeric_limits<float>::infinity(), no_label});
         for (std::size_t j = 0; j < k; ++j) {
           labels[row * k + j] = s.ranked[j].label;

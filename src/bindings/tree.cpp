@@ -16,6 +16,8 @@ using namespace labeltree;
 
 namespace {
 
+constexpr std::size_t largest_count = 0xffffffffu;
+
 std::tuple<nb::ndarray<nb::numpy, LabelId>, nb::ndarray<nb::numpy, float>> predict_topk(
     const TreeLearner& self, const BoundMatrix& X, std::size_t k, std::size_t threads) {
   const auto lock = lock_without_gil<SharedLock>(self.mutex());
@@ -82,17 +84,20 @@ void bind_tree(nb::module_& m) {
           "__init__",
           [](ProbabilityTree* self, const BankParams& params, const Rule& rule, TreeShape shape,
              float alpha, std::size_t arity, std::size_t search_budget, bool copy_leaves,
-             std::uint64_t seed) {
+             std::uint64_t seed, bool greedy, bool filter) {
             if (!(alpha >= 0.0f && alpha <= 1.0f)) invalid("alpha must be from 0 to 1");
             if (arity < 2 || arity > (1u << 20) || !std::has_single_bit(arity)) {
               invalid("arity must be a power of two from 2 to 2^20");
             }
+            if (search_budget > largest_count) invalid("search_budget must be below 2^32");
             if (rule.loss == Loss::hinge) invalid("hinge loss has no probabilities");
             new (self) ProbabilityTree(
-                params, {rule, shape, alpha, arity, search_budget, copy_leaves, seed});
+                params, {rule, shape, alpha, arity, search_budget, copy_leaves, seed, greedy,
+                         filter});
           },
           nb::arg("params"), nb::arg("rule"), nb::kw_only(), nb::arg("shape"), nb::arg("alpha"),
-          nb::arg("arity"), nb::arg("search_budget"), nb::arg("copy_leaves"), nb::arg("seed"))
+          nb::arg("arity"), nb::arg("search_budget"), nb::arg("copy_leaves"), nb::arg("seed"),
+          nb::arg("greedy") = false, nb::arg("filter") = false)
       .def("label_probability", &label_probability, nb::arg("X"), nb::arg("labels"));
 
   nb::class_<LomTree, TreeLearner>(m, "LomTree", "The LOMtree.")
@@ -126,6 +131,7 @@ void bind_tree(nb::module_& m) {
              std::size_t candidates, std::size_t max_depth, std::size_t trees, float bound,
              StopRule stop, bool fill, bool always_train, bool randomized, std::uint64_t seed) {
             if (trees < 1) invalid("there must be at least one tree");
+            if (candidates > largest_count) invalid("candidates must be below 2^32");
             if (!(bound >= 0.0f)) invalid("bound must not be negative");
             new (self) RecallTree(params, {router, scorer, candidates, max_depth, trees, bound, stop,
                                            fill, always_train, randomized, seed});

@@ -6,17 +6,23 @@ from labeltree._version import __version__
 
 if TYPE_CHECKING:
     from labeltree.estimators import (
+        FilterTreeClassifier,
         LOMTreeClassifier,
         OneAgainstAllClassifier,
+        PECOCClassifier,
         ProbabilityTreeClassifier,
+        RandomTreeClassifier,
         RecallTreeClassifier,
         load,
     )
 
 __all__ = [
+    "FilterTreeClassifier",
     "LOMTreeClassifier",
     "OneAgainstAllClassifier",
+    "PECOCClassifier",
     "ProbabilityTreeClassifier",
+    "RandomTreeClassifier",
     "RecallTreeClassifier",
     "__version__",
     "load",

@@ -6,6 +6,11 @@ import os
 
 from labeltree import modelfile
 from labeltree.estimators.base import OnlineClassifier
+from labeltree.estimators.baselines import (
+    FilterTreeClassifier,
+    PECOCClassifier,
+    RandomTreeClassifier,
+)
 from labeltree.estimators.lom_tree import LOMTreeClassifier
 from labeltree.estimators.one_against_all import OneAgainstAllClassifier
 from labeltree.estimators.probability_tree import ProbabilityTreeClassifier
@@ -13,10 +18,13 @@ from labeltree.estimators.recall_tree import RecallTreeClassifier
 
 __all__ = [
     "ESTIMATORS",
+    "FilterTreeClassifier",
     "LOMTreeClassifier",
     "OneAgainstAllClassifier",
     "OnlineClassifier",
+    "PECOCClassifier",
     "ProbabilityTreeClassifier",
+    "RandomTreeClassifier",
     "RecallTreeClassifier",
     "load",
 ]
@@ -28,6 +36,9 @@ ESTIMATORS: dict[str, type[OnlineClassifier]] = {
         ProbabilityTreeClassifier,
         RecallTreeClassifier,
         LOMTreeClassifier,
+        RandomTreeClassifier,
+        FilterTreeClassifier,
+        PECOCClassifier,
     )
 }
 
