@@ -164,6 +164,6 @@ class ProbabilityTree:
                 continue
             for slot, p in self.child_probabilities(node, x).items():
                 q = probability * p
-                entry = (-round(math.log(q), 4), node.children[slot].number, q)
+                entry = (-round(math.log(q), 5), node.children[slot].number, q)
                 heapq.heappush(open_nodes, entry)
         return found

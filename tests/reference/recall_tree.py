@@ -76,10 +76,13 @@ class RecallTree:
         stop="fit",
         fill=True,
         always_train=True,
+        randomized=False,
+        seed=0,
     ):
         self.router, self.scorer = router, scorer
         self.fixed_candidates, self.max_depth, self.bound = candidates, max_depth, bound
         self.stop, self.fill, self.always_train = stop, fill, always_train
+        self.randomized, self.random = randomized, seed
         self.bank = LinearBank(scale)
         self.nodes = []
         self.roots = [self.add_node(0) for _ in range(trees)]
@@ -129,6 +132,11 @@ class RecallTree:
     def step(self, x, node):
         return node.left if node.router.predict(x) > 0 else node.right
 
+    def random_step(self, x, node):
+        self.random = (self.random + 0x9E3779B97F4A7C15) % 2**64
+        u = (mix64(self.random) >> 11) / 2**53
+        return node.left if u < 1 / (1 + math.exp(-node.router.predict(x))) else node.right
+
     def collect(self, candidates, path, wanted):
         for node in reversed(path) if self.fill else path[-1:]:
             for label in node.top_labels()[: 2 * self.F]:
@@ -147,7 +155,7 @@ class RecallTree:
             node.add(y, h, self.now)
             while not node.is_leaf:
                 self.update_router(x, y, h, node, root)
-                child = self.step(x, node)
+                child = (self.random_step if self.randomized else self.step)(x, node)
                 child.add(y, h, self.now)
                 if self.stops(node, child):
                     break

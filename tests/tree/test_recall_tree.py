@@ -171,6 +171,10 @@ class TestReference:
         self.compare(RULE, plain, candidates=4)
         self.compare(plain, {**RULE, "loss": "hinge"}, candidates=4)
 
+    @pytest.mark.parametrize("trees", [1, 2])
+    def test_randomized_descent(self, trees):
+        self.compare(randomized=True, seed=7, candidates=4, trees=trees)
+
     def test_scaled_features(self):
         self.compare(scale="max", candidates=4)
 
