@@ -53,17 +53,23 @@ class LinearModel:
             if v != 0:
                 self.N[i] = max(self.N.get(i, 0.0), abs(v))
 
-    def learn(self, x, y, h=1.0):
+    def observe(self, x, h=1.0):
         self.note_ranges(x)
+        self.S += h * sum(v * v for v in self.scaled(x).values())
+        self.T += h
+
+    def learn(self, x, y, h=1.0):
+        self.observe(x, h)
+        return self.learn_observed(x, y, h)
+
+    def learn_observed(self, x, y, h=1.0):
         p = self.predict(x)
         x = self.scaled(x)
         norm = sum(v * v for v in x.values())
-        self.S += h * norm
-        self.T += h
         m = math.sqrt(self.T / self.S)
         self.t += h
         g = gradient(self.loss, p, y)
-        if abs(g) <= self.min_gradient:
+        if abs(g) <= self.min_gradient or h == 0:
             return p
         if self.update == "sgd":
             step = self.step * h / self.t**self.power
@@ -79,3 +85,22 @@ class LinearModel:
         for i, v in x.items():
             self.w[i] += u * m * s[i] * v
         return p
+
+
+class LinearBank:
+    """Models with rules of their own that share what was observed: ranges N, totals S and T."""
+
+    def __init__(self, scale):
+        self.seen = LinearModel(loss=None, update=None, scale=scale, step=None)
+        self.models = []
+
+    def new(self, rule):
+        model = LinearModel(scale=self.seen.scale, **rule)
+        model.N, model.S, model.T = self.seen.N, self.seen.S, self.seen.T
+        self.models.append(model)
+        return model
+
+    def observe(self, x, h=1.0):
+        self.seen.observe(x, h)
+        for model in self.models:
+            model.S, model.T = self.seen.S, self.seen.T
