@@ -100,11 +100,16 @@ class RecallTree:
             return self.fixed_candidates
         return max(4, 4 * math.ceil(math.log2(max(1, len(self.labels)))))
 
+    @property
+    def kept(self):
+        """How many labels of a node are at hand: as many as F can ever be."""
+        return self.fixed_candidates or 128
+
     def stops(self, node, child):
         if self.stop == "fit":
             return False
         bounds = [
-            recall_bound(n.recall(self.F), n.total, self.bound) if n.total else 0.0
+            recall_bound(n.recall(self.F), n.total, self.bound) if n.total else -math.inf
             for n in (node, child)
         ]
         return bounds[0] > bounds[1]
@@ -114,6 +119,8 @@ class RecallTree:
         if_left = (left.total + h) * left.entropy_with(y, h) + right.total * right.entropy()
         if_right = left.total * left.entropy() + (right.total + h) * right.entropy_with(y, h)
         bits = (if_right - if_left) / h
+        if abs(bits) < 1e-6:
+            return
         go_left = bits > 0
         if root.number > 0 and y not in left.counts and y not in right.counts:
             go_left = mix64(node.number << 32 | y) >> 63
@@ -138,10 +145,13 @@ class RecallTree:
         return node.left if u < 1 / (1 + math.exp(-node.router.predict(x))) else node.right
 
     def collect(self, candidates, path, wanted):
-        for node in reversed(path) if self.fill else path[-1:]:
-            for label in node.top_labels()[: 2 * self.F]:
+        others = len(candidates)
+        for node in reversed(path):
+            for label in node.top_labels()[: self.kept]:
                 if label not in candidates and len(candidates) < wanted:
                     candidates.append(label)
+            if not self.fill and len(candidates) > others:  # a fresh leaf has none of its own
+                return
 
     def learn(self, x, y, h=1.0):
         """Return what was predicted before."""

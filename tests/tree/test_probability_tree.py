@@ -420,7 +420,7 @@ class TestState:
             ("label", 0, 17, "label that does not exist"),
             ("child", 0, 0, "child that does not exist"),
             ("child", 1, 10**6, "child that does not exist"),
-            ("leaf", 3, 10**6, "leaf that does not exist"),
+            ("leaf", 3, 10**6, "a leaf without its label"),
         ],
     )
     def test_entry_out_of_range(self, name, index, value, message):
@@ -434,3 +434,25 @@ class TestState:
         X, y = problem()
         with pytest.raises(ValueError, match="differ in length"):
             make_core(17, 32, arity=4).restore(learned(X, y).state())
+
+
+def test_a_tree_that_learned_nothing_predicts_nothing():
+    labels, _ = make_core(3, 2).predict_topk(as_rows(np.zeros((2, 2))), 2, 1)
+    assert (labels == NONE).all()
+
+
+def test_a_label_with_a_count_but_no_leaf_is_refused():
+    X, y = problem()
+    state = learned(X, y).state()
+    state["leaf"][3] = NONE
+    with pytest.raises(ValueError, match="a label without a leaf"):
+        make_core(17, 32).restore(state)
+    state = make_core(17, 32).state()
+    state["counts"][:] = 1
+    with pytest.raises(ValueError, match="a label without a leaf"):
+        make_core(17, 32).restore(state)
+
+
+def test_counts_beyond_all_bounds_are_refused():
+    with pytest.raises(ValueError, match="search_budget must be below"):
+        make_core(17, 32, search_budget=2**63)

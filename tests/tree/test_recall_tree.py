@@ -116,7 +116,7 @@ class TestReference:
         assert state["distinct"].tolist() == [len(node.counts) for node in nodes]
         np.testing.assert_allclose(state["total"], [node.total for node in nodes])
         for node, top in zip(nodes, top_labels(state), strict=True):
-            assert [label for label, _ in top] == node.top_labels()[: 2 * reference.F]
+            assert [label for label, _ in top] == node.top_labels()[: reference.kept]
         assert histograms(state) == [node.counts for node in nodes]
 
         X, _ = problem(40, labels, random_state=1)
@@ -228,7 +228,7 @@ class TestTree:
         state = core.state()
         F = core.candidate_count
         for counts, top in zip(histograms(state), top_labels(state), strict=True):
-            assert len(dict(top)) == len(top) <= 2 * F
+            assert len(dict(top)) == len(top) <= 128
             assert all(counts[label] == count for label, count in top)
             assert [c for _, c in top[:F]] == sorted(counts.values(), reverse=True)[:F]
 
@@ -424,3 +424,35 @@ class TestState:
         state = make_core(30, 32, candidates=4).state()
         with pytest.raises(ValueError, match="differ in length"):
             self.restore(state, trees=2)
+
+
+def test_counts_beyond_all_bounds_are_refused():
+    with pytest.raises(ValueError, match="candidates must be below"):
+        make_core(30, 32, candidates=2**63)
+
+
+@pytest.mark.parametrize("settings", [{"stop": "bernstein", "bound": 5.0}, {"stop": "fit"}])
+def test_every_row_gets_a_label_without_fill(settings):
+    X, y = problem(2000)
+    core = make_core(30, 32, candidates=4, fill=False, **settings)
+    assert (learn(core, X, y)[1:] != NONE).all()
+
+
+def test_top_labels_stay_exact_however_the_number_of_candidates_grows():
+    core = make_core(6000, 1)
+    y = [*range(63), *range(63), *range(63, 6000)]
+    learn(core, np.zeros((len(y), 1)), y)
+    F, state = core.candidate_count, core.state()
+    counts = sorted(histograms(state)[0].values(), reverse=True)
+    assert [count for _, count in top_labels(state)[0][:F]] == counts[:F]
+
+
+def test_routers_do_not_learn_from_rounding():
+    X, y = problem(2000)
+    core = make_core(30, 32, candidates=1)
+    learn(core, X, y)
+    state = core.state()
+    used = state["weights_row"].tolist()
+    rows = dict(zip(used, state["weights"].reshape(len(used), -1), strict=True))
+    largest = [np.abs(rows[r][:33]).max() for r in state["router"].tolist() if r in rows]
+    assert min(largest) > 1e-6
