@@ -136,6 +136,7 @@ struct FlatTop {
         tops[node].entries().push_back({label[next], count[next]});
       }
     }
+    StateVisitor::require(next == label.size(), "the saved label counts differ in length");
     return tops;
   }
 

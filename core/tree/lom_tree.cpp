@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace labeltree {
 
@@ -78,6 +79,32 @@ void LomTree::swap(std::uint32_t v) {
   set_node(s);
   set_node(pa);
   adopt(v, s, pa);
+  if (++swaps_ > nodes()) forget_recycled();
+}
+
+// Drops the counts of nodes that have been recycled, and gives the others new serials.
+void LomTree::forget_recycled() {
+  std::vector<std::uint32_t> node_of(serials_, none);
+  for (std::uint32_t v = 0; v < nodes(); ++v) node_of[serial_[v]] = v;
+  NodeLabels kept;
+  std::size_t next = 0;
+  for (std::size_t index = 0; index < node_labels_.size(); ++index) {
+    const std::uint64_t key = node_labels_.keys()[index];
+    const std::uint32_t v = node_of[key >> 32];
+    if (v == none) continue;
+    kept.add(v, static_cast<LabelId>(key & 0xffffffffu));
+    reached_[next] = reached_[index];
+    label_score_sum_[next] = label_score_sum_[index];
+    label_score_weight_[next] = label_score_weight_[index];
+    ++next;
+  }
+  reached_.resize(next);
+  label_score_sum_.resize(next);
+  label_score_weight_.resize(next);
+  node_labels_ = std::move(kept);
+  for (std::uint32_t v = 0; v < nodes(); ++v) serial_[v] = v;
+  serials_ = static_cast<std::uint32_t>(nodes());
+  swaps_ = 0;
 }
 
 // t < T.
@@ -213,6 +240,7 @@ void LomTree::visit_state(StateVisitor& state) {
   state.value("root", root_);
   state.value("inner", inner_);
   state.value("serials", serials_);
+  state.value("swaps", swaps_);
   state.array("parent", parent_);
   state.array("left", left_);
   state.array("right", right_);
@@ -240,17 +268,31 @@ void LomTree::visit_state(StateVisitor& state) {
               label_score_sum_.size() == pairs && label_score_weight_.size() == pairs &&
               bank_.models() == n && root_ < n,
           "the arrays of the saved tree differ in length");
-  // A tree: every node but the root is the child of its parent, and the root is above all.
-  std::size_t children = 0;
-  for (std::uint32_t v = 0; v < n; ++v) {
+  for (const std::uint32_t serial : serial_) {
+    require(serial < serials_, "the saved tree has a serial number out of range");
+  }
+  for (const std::uint64_t key : node_labels_.keys()) {
+    require(key >> 32 < serials_ && (key & 0xffffffffu) < labels(),
+            "the saved tree counts a label that does not exist");
+  }
+  // A tree: from the root every node is reached once, and C is the smallest below.
+  require(parent_[root_] == none && n == 2 * std::size_t{inner_} + 1,
+          "the saved nodes do not form a tree");
+  std::vector<std::uint32_t> reached(1, root_);
+  for (std::size_t i = 0; i < reached.size() && reached.size() <= n; ++i) {
+    const std::uint32_t v = reached[i];
+    require(std::isfinite(smallest_[v]) && smallest_[v] >= 0.0,
+            "the saved tree has a leaf of impossible size");
     if (left_[v] == none) continue;
     for (const std::uint32_t child : {left_[v], right_[v]}) {
-      require(child < n && child != root_ && parent_[child] == v,
-              "the saved tree has a child that does not exist");
-      ++children;
+      require(child < n && parent_[child] == v, "the saved tree has a child that does not exist");
+      reached.push_back(child);
     }
+    require(left_[v] != right_[v] &&
+                smallest_[v] == std::min(smallest_[left_[v]], smallest_[right_[v]]),
+            "the saved tree has a leaf of impossible size");
   }
-  require(children + 1 == n && parent_[root_] == none, "the saved nodes do not form a tree");
+  require(reached.size() == n, "the saved nodes do not form a tree");
   top_ = top.unpack(n, labels());
   node_labels_.rebuild();
 }

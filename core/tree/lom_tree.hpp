@@ -17,7 +17,7 @@ namespace labeltree {
 struct LomTreeParams {
   Rule rule;
   std::size_t max_nodes = 0;     // T; 0: 16 for each label learned so far
-  float swap_resistance = 4.0f;  // R_S
+  float swap_resistance = 4.0f;  // R_S, at least 1: a leaf cannot be recycled for itself
 };
 
 class LomTree : public TreeLearner {
@@ -35,7 +35,8 @@ class LomTree : public TreeLearner {
     std::vector<double> objective, purity, balance;
   };
   Splits splits() const;
-  // How often the most recycled node was recycled: at most log2 of the examples for R_S >= 4.
+  // How often the most recycled node was recycled: for a fixed T, R_S >= 4 and examples of weight
+  // 1 at most log2 of their number (Lemma 3).
   std::uint32_t most_recycled() const;
 
  protected:
@@ -52,6 +53,7 @@ class LomTree : public TreeLearner {
   void adopt(std::uint32_t parent, std::uint32_t left, std::uint32_t right);
   void update_c(std::uint32_t v);
   void swap(std::uint32_t v);
+  void forget_recycled();
   bool may_add() const;
   bool wants_split(std::uint32_t j) const;
   bool train(std::uint32_t j, std::uint32_t index, const Example& x, float weight);
@@ -68,6 +70,7 @@ class LomTree : public TreeLearner {
   std::vector<double> score_weight_;     // sum of n
   std::vector<TopLabels> top_;           // the largest l(y)
   std::uint32_t serials_ = 0;
+  std::uint32_t swaps_ = 0;  // since the last forget_recycled
 
   NodeLabels node_labels_;               // of (serial, label)
   std::vector<double> reached_;          // l: weight of the label's examples that reached the node

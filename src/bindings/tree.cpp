@@ -105,7 +105,7 @@ void bind_tree(nb::module_& m) {
           "__init__",
           [](LomTree* self, const BankParams& params, const Rule& rule, std::size_t max_nodes,
              float swap_resistance) {
-            if (!(swap_resistance >= 0.0f)) invalid("swap_resistance must not be negative");
+            if (!(swap_resistance >= 1.0f)) invalid("swap_resistance must be at least 1");
             new (self) LomTree(params, {rule, max_nodes, swap_resistance});
           },
           nb::arg("params"), nb::arg("rule"), nb::kw_only(), nb::arg("max_nodes"),

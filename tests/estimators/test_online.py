@@ -15,10 +15,15 @@ from labeltree.estimators import ESTIMATORS, load
 K = 30
 
 
+# Small, and for the LOMtree so small that nodes are recycled.
+SIZES = {"PECOCClassifier": {"max_labels": 32}, "LOMTreeClassifier": {"max_nodes": 40}}
+
+
 @pytest.fixture(params=list(ESTIMATORS))
 def make(request):
     def make(**params):
-        return ESTIMATORS[request.param](**{"random_state": 0, **params})
+        settings = {"random_state": 0, **SIZES.get(request.param, {}), **params}
+        return ESTIMATORS[request.param](**settings)
 
     return make
 
@@ -167,7 +172,7 @@ def test_memory_does_not_grow_when_the_stream_repeats(make, problem):
         clf.partial_fit(X, y)
     assert resident() - before < 4e6
     for name, array in clf._learner.state().items():
-        assert array.size <= 1.02 * sizes[name]  # a tree may still send examples elsewhere
+        assert array.size <= 1.02 * sizes[name] + 200  # a tree may still send rows elsewhere
 
 
 @pytest.mark.parametrize("labels", ["int", "str", "sets"])

@@ -13,18 +13,27 @@ DIGITS = {
     "ProbabilityTreeClassifier": 0.80,
     "RecallTreeClassifier": 0.935,
     "LOMTreeClassifier": 0.86,
+    "RandomTreeClassifier": 0.83,
+    "FilterTreeClassifier": 0.83,
+    "PECOCClassifier": 0.91,
 }
 SYNTHETIC = {
     "OneAgainstAllClassifier": 0.96,
     "ProbabilityTreeClassifier": 0.95,
     "RecallTreeClassifier": 0.91,
     "LOMTreeClassifier": 0.83,
+    "RandomTreeClassifier": 0.81,
+    "FilterTreeClassifier": 0.81,
+    "PECOCClassifier": 0.97,
 }
 TOKENS = {
     "OneAgainstAllClassifier": 0.325,
     "ProbabilityTreeClassifier": 0.32,
     "RecallTreeClassifier": 0.33,
     "LOMTreeClassifier": 0.345,
+    "RandomTreeClassifier": 0.365,
+    "FilterTreeClassifier": 0.365,
+    "PECOCClassifier": 0.41,
 }
 
 

@@ -26,7 +26,8 @@ class LOMTreeClassifier(TreeClassifier):
         The most inner nodes. None takes 16 for each label learned so far.
     swap_resistance : float, default=4.0
         How much more than the least visited leaf another must have seen to get its nodes. From 4
-        on, no node is recycled more often than log2 of the number of examples.
+        on, with a fixed `max_nodes`, no node is recycled more often than log2 of the number of
+        examples.
     loss : {"logistic", "squared", "hinge"}, default="logistic"
         What the regressors minimise.
     step : float, default=None
@@ -64,7 +65,7 @@ class LOMTreeClassifier(TreeClassifier):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **TreeClassifier._parameter_constraints,
         "max_nodes": [Interval(Integral, 1, None, closed="left"), None],
-        "swap_resistance": [Interval(Real, 0, None, closed="left")],
+        "swap_resistance": [Interval(Real, 1, None, closed="left")],
         "loss": [StrOptions({"logistic", "squared", "hinge"})],
     }
     _steps: ClassVar[dict[str, float]] = {"sparse": 1.0, "dense": 0.5}
