@@ -53,13 +53,19 @@ class LinearModel:
             if v != 0:
                 self.N[i] = max(self.N.get(i, 0.0), abs(v))
 
-    def learn(self, x, y, h=1.0):
+    def observe(self, x, h=1.0):
         self.note_ranges(x)
+        self.S += h * sum(v * v for v in self.scaled(x).values())
+        self.T += h
+
+    def learn(self, x, y, h=1.0):
+        self.observe(x, h)
+        return self.learn_observed(x, y, h)
+
+    def learn_observed(self, x, y, h=1.0):
         p = self.predict(x)
         x = self.scaled(x)
         norm = sum(v * v for v in x.values())
-        self.S += h * norm
-        self.T += h
         m = math.sqrt(self.T / self.S)
         self.t += h
         g = gradient(self.loss, p, y)
