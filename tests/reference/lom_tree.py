@@ -34,11 +34,15 @@ class Node:
 
 
 class LomTree:
-    """Rows are dicts of feature: value. Nodes keep their number when they are recycled."""
+    """Rows are dicts of feature: value. Nodes keep their number when they are recycled.
+
+    max_nodes = 0 stands for 16 for each label learned so far.
+    """
 
     def __init__(self, max_nodes, swap_resistance, **settings):
         self.T, self.R_S, self.settings = max_nodes, swap_resistance, settings
         self.observer = LinearModel(**settings)  # ranges and norms, the same for all regressors
+        self.labels = set()
         self.nodes = []
         self.recycled = []
         self.r = self.add_node()
@@ -108,13 +112,14 @@ class LomTree:
         """Return the label predicted before learning, None for the first example."""
         self.observer.observe(x, weight)
         predicted = self.predict(x)
+        self.labels.add(y)
         nodes = self.nodes
         j = self.r
         while True:
             node = nodes[j]
             node.count(y, weight)
             if node.is_leaf() and len(node.l) >= 2:
-                spare = self.t < self.T
+                spare = self.t < (self.T or 16 * len(self.labels))
                 if spare or node.C - max(node.l.values()) > self.R_S * (nodes[self.r].C + 1):
                     if spare:
                         self.adopt(j, self.add_node(), self.add_node())
