@@ -137,7 +137,7 @@ void LomTree::learn_one(LabelId y, float weight, bool /*seen*/, Scratch& scratch
   const Example x = scratch.examples[0];
   std::uint32_t j = root_;
   while (true) {
-    const std::uint32_t index = node_labels_.add(serial_[j], y);
+    std::uint32_t index = node_labels_.add(serial_[j], y);
     if (index == reached_.size()) {
       reached_.push_back(0.0);
       label_score_sum_.push_back(0.0);
@@ -156,6 +156,7 @@ void LomTree::learn_one(LabelId y, float weight, bool /*seen*/, Scratch& scratch
         ++inner_;
       } else {
         swap(j);
+        index = node_labels_.find(serial_[j], y);  // it may have moved
       }
       smallest_[left_[j]] = std::floor(size / 2.0);
       smallest_[right_[j]] = size - smallest_[left_[j]];
