@@ -9,6 +9,9 @@ namespace {
 // Numbers beyond this are not learned from: a few more of them, and a sum would be infinite.
 constexpr float largest_learnable = 1e30f;
 
+// Size of the table for indicators; its pages are only there once they are used.
+constexpr unsigned indicator_bits = 22;
+
 // h g^2, or 0 if nothing is to be learned: the loss is flat, or the numbers are out of all bounds.
 float learnable(float p, float y, float weight, const Example& x, const Rule& rule) {
   const float g = gradient(rule.loss, p, y);
@@ -25,7 +28,9 @@ Bank::Bank(const BankParams& params)
                  ? params.features
                  : std::min<std::uint64_t>(params.features, std::uint64_t{1} << params.bits)),
       largest_(slots_ + 1),
-      weights_(DenseWeights(0)) {
+      weights_(DenseWeights(0)),
+      indicator_weights_(params.layout == Layout::dense ? indicator_bits
+                                                        : HashedWeights::smallest_bits) {
   largest_.data()[slots_] = 1.0f;  // the constant feature
   if (params.layout == Layout::dense) {
     weights_.emplace<DenseWeights>(slots_ + 1);
@@ -114,8 +119,39 @@ void Bank::encode(const Matrix& X, std::size_t row, ExampleBuffer& out) const {
   out.entries_.push_back(entry);
 }
 
+void Bank::add_indicator(std::uint64_t number, ExampleBuffer& out) const {
+  ExampleBuffer::Entry& entry = out.entries_.back();
+  entry.squared_norm += 1.0f;
+  if (params_.layout == Layout::dense) {
+    out.indicators_.push_back(indicator_weights_.key(number));
+    out.ones_.push_back(1.0f);
+  } else {
+    out.keys_.push_back(std::get<HashedWeights>(weights_).key(slots_ + 1 + number));
+    out.values_.push_back(1.0f);
+    ++entry.size;
+  }
+}
+
+void Bank::remove_indicators(const Example& before, ExampleBuffer& out) const {
+  ExampleBuffer::Entry& entry = out.entries_.back();
+  entry.squared_norm = before.squared_norm;
+  out.indicators_.resize(before.indicators);
+  out.ones_.resize(before.indicators);
+  if (!entry.dense) {
+    out.keys_.resize(entry.key_begin + before.size);
+    out.values_.resize(entry.value_begin + before.size);
+    entry.size = before.size;
+  }
+}
+
+// The indicators of an example as an example of their own.
+Example Bank::indicators(const Example& x) {
+  return {x.indicator, x.indicator_value, x.indicators, 0.0f, x.rate, nullptr, nullptr, 0};
+}
+
 float Bank::predict(std::size_t model, const Example& x) const {
-  return std::visit([&](const auto& weights) { return weights.dot(model, x); }, weights_);
+  const float p = std::visit([&](const auto& weights) { return weights.dot(model, x); }, weights_);
+  return x.indicators == 0 ? p : p + indicator_weights_.dot(model, indicators(x));
 }
 
 void Bank::predict8(std::size_t block, const Example& x, float* p) const {
@@ -136,11 +172,17 @@ void Bank::learn(std::size_t model, const Example& x, float p, float y, float we
   if (hg2 == 0.0f) return;
   std::visit(
       [&](auto& weights) {
+        const Example more = indicators(x);
         if (rule.update == Update::sgd) {
-          weights.add(model, x, importance_aware_step(rule.loss, p, y, x.squared_norm, step));
+          const float u = importance_aware_step(rule.loss, p, y, x.squared_norm, step);
+          weights.add(model, x, u);
+          if (more.size > 0) indicator_weights_.add(model, more, u);
         } else {
-          const float kappa = x.rate * weights.accumulate(model, x, hg2);
-          weights.step(model, x, x.rate * importance_aware_step(rule.loss, p, y, kappa, step));
+          float kappa = weights.accumulate(model, x, hg2);
+          if (more.size > 0) kappa += indicator_weights_.accumulate(model, more, hg2);
+          const float u = x.rate * importance_aware_step(rule.loss, p, y, x.rate * kappa, step);
+          weights.step(model, x, u);
+          if (more.size > 0) indicator_weights_.step(model, more, u);
         }
       },
       weights_);
@@ -220,6 +262,8 @@ void Bank::visit_state(StateVisitor& state, const std::string& prefix) {
         state.table(prefix + "weights", weights.table(), weights.row_size());
       },
       weights_);
+  state.table(prefix + "indicator_weights", indicator_weights_.table(),
+              indicator_weights_.row_size());
 }
 
 }  // namespace labeltree

@@ -46,6 +46,12 @@ class Bank {
   void observe(const Matrix& X, std::size_t row, float weight, ExampleBuffer& out);
   void encode(const Matrix& X, std::size_t row, ExampleBuffer& out) const;
 
+  // Adds an indicator feature, numbered apart from the features of rows, to the one example that
+  // was encoded; Example views made before are void.
+  void add_indicator(std::uint64_t number, ExampleBuffer& out) const;
+  // Takes all that was added since `before` was made away again.
+  void remove_indicators(const Example& before, ExampleBuffer& out) const;
+
   float predict(std::size_t model, const Example& x) const;
   // Moves a model whose prediction was p towards y: y = -1 or +1, or any number for squared loss.
   void learn(std::size_t model, const Example& x, float p, float y, float weight,
@@ -69,6 +75,7 @@ class Bank {
   std::size_t slot(std::uint64_t feature) const;
   template <class Visit> void visit_entries(const Matrix& X, std::size_t row, Visit visit) const;
   template <class Visit> void visit_observed(Visit visit) const;
+  static Example indicators(const Example& x);
   float step_size(std::size_t model, float weight, const Rule& rule);
 
   BankParams params_;
@@ -78,6 +85,7 @@ class Bank {
   AlignedFloats largest_;       // N: the largest |x| of each feature slot; zero if never seen
   std::vector<double> steps_;   // sgd with power: the weight of each model's examples
   std::variant<DenseWeights, HashedWeights> weights_;
+  HashedWeights indicator_weights_;  // of the dense layout
 };
 
 }  // namespace labeltree

@@ -16,6 +16,10 @@ struct Example {
   std::size_t size;
   float squared_norm;
   float rate;  // m = sqrt(T / S) when the example was observed
+  // Indicators added after encoding, in a dense layout, which has no room for them.
+  const std::uint64_t* indicator;
+  const float* indicator_value;  // ones
+  std::size_t indicators;
 };
 
 // Encoded examples, packed one after the other; clearing keeps the memory.
@@ -25,6 +29,8 @@ class ExampleBuffer {
     keys_.clear();
     values_.clear();
     entries_.clear();
+    indicators_.clear();
+    ones_.clear();
   }
 
   std::size_t size() const { return entries_.size(); }
@@ -32,7 +38,7 @@ class ExampleBuffer {
   Example operator[](std::size_t i) const {
     const Entry& e = entries_[i];
     return {e.dense ? nullptr : keys_.data() + e.key_begin, values_.data() + e.value_begin, e.size,
-            e.squared_norm, e.rate};
+            e.squared_norm, e.rate, indicators_.data(), ones_.data(), indicators_.size()};
   }
 
  private:
@@ -50,6 +56,8 @@ class ExampleBuffer {
   std::vector<std::uint64_t> keys_;
   std::vector<float> values_;
   std::vector<Entry> entries_;
+  std::vector<std::uint64_t> indicators_;  // of the only example there is when they are used
+  std::vector<float> ones_;
 };
 
 }  // namespace labeltree

@@ -140,7 +140,7 @@ void RecallTree::collect_candidates(Scratch& scratch, std::size_t begin,
 std::uint32_t RecallTree::descend(std::uint32_t root, const Example& x, LabelId y, float weight,
                                   Scratch& scratch) {
   std::uint32_t node = root;
-  scratch.path.assign(1, node);
+  scratch.path.push_back(node);
   update_candidates(y, weight, node);
   while (!is_leaf(node)) {
     update_router(x, y, weight, node, root);
@@ -164,9 +164,11 @@ std::uint32_t RecallTree::descend(std::uint32_t root, const Example& x, LabelId 
 void RecallTree::learn_one(LabelId y, float weight, bool /*seen*/, Scratch& scratch) {
   const Example x = scratch.examples[0];
   scratch.candidates.clear();
+  scratch.path.clear();
   for (std::uint32_t root = 0; root < params_.trees; ++root) {
+    const std::size_t begin = scratch.path.size();
     const std::uint32_t node = descend(root, x, y, weight, scratch);
-    collect_candidates(scratch, 0, (root + 1) * candidate_count());
+    collect_candidates(scratch, begin, (root + 1) * candidate_count());
     const bool may_grow = params_.max_depth == 0 || depth_[node] < params_.max_depth;
     if (is_leaf(node) && distinct_[node] > candidate_count() && may_grow) {
       const std::uint32_t l = add_node(depth_[node] + 1);
@@ -177,7 +179,20 @@ void RecallTree::learn_one(LabelId y, float weight, bool /*seen*/, Scratch& scra
       bank_.resize(bank_.models() + 1);
     }
   }
-  update_regressors(x, y, weight, scratch);
+  add_path_features(scratch);
+  update_regressors(scratch.examples[0], y, weight, scratch);
+}
+
+// x + {(n.id : 1)} for the nodes n below the root, of each tree.
+void RecallTree::add_path_features(Scratch& scratch) const {
+  if (params_.path_features == PathFeatures::none) return;
+  for (std::size_t i = 0; i < scratch.path.size(); ++i) {
+    const bool last = i + 1 == scratch.path.size() || scratch.path[i + 1] < params_.trees;
+    if (scratch.path[i] < params_.trees) continue;  // a root
+    if (last || params_.path_features == PathFeatures::path) {
+      bank_.add_indicator(scratch.path[i], scratch.examples);
+    }
+  }
 }
 
 // Algorithm 1.
@@ -198,10 +213,14 @@ void RecallTree::rank(std::size_t k, Scratch& scratch) const {
     }
     collect_candidates(scratch, begin, (root + 1) * candidate_count());
   }
+  add_path_features(scratch);
+  const Example with_path = scratch.examples[0];
   for (const LabelId label : scratch.candidates) {
-    const float margin = scorer_[label] == none ? 0.0f : bank_.predict(scorer_[label], x);
+    const float margin =
+        scorer_[label] == none ? 0.0f : bank_.predict(scorer_[label], with_path);
     scratch.ranked.push_back({margin, label});
   }
+  bank_.remove_indicators(x, scratch.examples);
   const auto better = [](const ScoredLabel& a, const ScoredLabel& b) {
     return a.score != b.score ? a.score > b.score : a.label < b.label;
   };

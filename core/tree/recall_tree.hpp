@@ -18,6 +18,9 @@ namespace labeltree {
 // labels do not fit into the candidates, so that recall grows with depth.
 enum class StopRule { bernstein, fit };
 
+// What the scorers are told of the way an example took: all nodes, the last one, or nothing.
+enum class PathFeatures { path, node, none };
+
 struct RecallTreeParams {
   Rule router;
   Rule scorer;
@@ -30,6 +33,7 @@ struct RecallTreeParams {
   bool always_train = true;    // train the true label's scorer also when it is no candidate
   bool randomized = false;     // send examples left with the router's probability while learning
   std::uint64_t seed = 0;
+  PathFeatures path_features = PathFeatures::none;
 };
 
 class RecallTree : public TreeLearner {
@@ -63,6 +67,7 @@ class RecallTree : public TreeLearner {
   void update_regressors(const Example& x, LabelId y, float weight, Scratch& scratch);
   std::uint32_t descend(std::uint32_t root, const Example& x, LabelId y, float weight,
                         Scratch& scratch);
+  void add_path_features(Scratch& scratch) const;
   void collect_candidates(Scratch& scratch, std::size_t begin, std::size_t wanted) const;
 
   RecallTreeParams params_;

@@ -124,21 +124,27 @@ void bind_tree(nb::module_& m) {
   nb::enum_<StopRule>(m, "StopRule")
       .value("bernstein", StopRule::bernstein)
       .value("fit", StopRule::fit);
+  nb::enum_<PathFeatures>(m, "PathFeatures")
+      .value("path", PathFeatures::path)
+      .value("node", PathFeatures::node)
+      .value("none", PathFeatures::none);
   nb::class_<RecallTree, TreeLearner>(m, "RecallTree", "The Recall Tree.")
       .def(
           "__init__",
           [](RecallTree* self, const BankParams& params, const Rule& router, const Rule& scorer,
              std::size_t candidates, std::size_t max_depth, std::size_t trees, float bound,
-             StopRule stop, bool fill, bool always_train, bool randomized, std::uint64_t seed) {
+             StopRule stop, bool fill, bool always_train, bool randomized, std::uint64_t seed,
+             PathFeatures path_features) {
             if (trees < 1) invalid("there must be at least one tree");
             if (candidates > largest_count) invalid("candidates must be below 2^32");
             if (!(bound >= 0.0f)) invalid("bound must not be negative");
             new (self) RecallTree(params, {router, scorer, candidates, max_depth, trees, bound, stop,
-                                           fill, always_train, randomized, seed});
+                                           fill, always_train, randomized, seed, path_features});
           },
           nb::arg("params"), nb::arg("router"), nb::arg("scorer"), nb::kw_only(),
           nb::arg("candidates"), nb::arg("max_depth"), nb::arg("trees"), nb::arg("bound"),
-          nb::arg("stop"), nb::arg("fill"), nb::arg("always_train"), nb::arg("randomized"), nb::arg("seed"))
+          nb::arg("stop"), nb::arg("fill"), nb::arg("always_train"), nb::arg("randomized"), nb::arg("seed"),
+          nb::arg("path_features"))
       .def_prop_ro("nodes", &RecallTree::nodes)
       .def_prop_ro("candidate_count", &RecallTree::candidate_count);
 }

@@ -222,10 +222,17 @@ class StopRule(enum.Enum):
 
     fit = 1
 
+class PathFeatures(enum.Enum):
+    path = 0
+
+    node = 1
+
+    none = 2
+
 class RecallTree(TreeLearner):
     """The Recall Tree."""
 
-    def __init__(self, params: BankParams, router: Rule, scorer: Rule, *, candidates: int, max_depth: int, trees: int, bound: float, stop: StopRule, fill: bool, always_train: bool, randomized: bool, seed: int) -> None: ...
+    def __init__(self, params: BankParams, router: Rule, scorer: Rule, *, candidates: int, max_depth: int, trees: int, bound: float, stop: StopRule, fill: bool, always_train: bool, randomized: bool, seed: int, path_features: PathFeatures) -> None: ...
 
     @property
     def nodes(self) -> int: ...

@@ -78,11 +78,13 @@ class RecallTree:
         always_train=True,
         randomized=False,
         seed=0,
+        path_features="none",
     ):
         self.router, self.scorer = router, scorer
         self.fixed_candidates, self.max_depth, self.bound = candidates, max_depth, bound
         self.stop, self.fill, self.always_train = stop, fill, always_train
         self.randomized, self.random = randomized, seed
+        self.path_features = path_features
         self.bank = LinearBank(scale)
         self.nodes = []
         self.roots = [self.add_node(0) for _ in range(trees)]
@@ -153,15 +155,26 @@ class RecallTree:
             if not self.fill and len(candidates) > others:  # a fresh leaf has none of its own
                 return
 
+    def with_path(self, x, paths):
+        """x + {(n.id: 1)} for the nodes below the root of each tree, or the last of them."""
+        nodes = []
+        if self.path_features != "none":
+            for path in paths:
+                nodes += path[1:] if self.path_features == "path" else path[1:][-1:]
+        extra = {("node", node.number): 1.0 for node in nodes}
+        self.bank.seen.N.update(extra)
+        return {**x, **extra}
+
     def learn(self, x, y, h=1.0):
         """Return what was predicted before."""
         self.now += 1
         self.bank.observe(x, h)
         predicted = next((label for label, _ in self.topk(x, 1)), None) if self.labels else None
         self.labels.add(y)
-        candidates = []
+        candidates, paths = [], []
         for i, root in enumerate(self.roots):
             node, path = root, [root]
+            paths.append(path)
             node.add(y, h, self.now)
             while not node.is_leaf:
                 self.update_router(x, y, h, node, root)
@@ -177,13 +190,15 @@ class RecallTree:
                 node.left = self.add_node(node.depth + 1)
                 node.right = self.add_node(node.depth + 1)
                 node.router = self.bank.new(self.router)
-        self.update_regressors(x, y, h, candidates)
+        self.update_regressors(self.with_path(x, paths), y, h, candidates)
         return predicted
 
     def candidates(self, x):
-        candidates = []
+        """Return the candidates, and x with the features of the way to them."""
+        candidates, paths = [], []
         for i, root in enumerate(self.roots):
             node, path = root, [root]
+            paths.append(path)
             while not node.is_leaf:
                 child = self.step(x, node)
                 if self.stops(node, child):
@@ -191,12 +206,13 @@ class RecallTree:
                 node = child
                 path.append(node)
             self.collect(candidates, path, (i + 1) * self.F)
-        return candidates
+        return candidates, self.with_path(x, paths)
 
     def topk(self, x, k):
+        candidates, x = self.candidates(x)
         scores = {
             label: self.scorers[label].predict(x) if label in self.scorers else 0.0
-            for label in self.candidates(x)
+            for label in candidates
         }
         # Equal scores, which rounding may tell apart: the lowest label.
         ranked = sorted(scores, key=lambda label: (-round(scores[label], 5), label))

@@ -29,6 +29,7 @@ def make_core(
     always_train=True,
     randomized=False,
     seed=0,
+    path_features="none",
     **bank,
 ):
     core = _core.RecallTree(
@@ -44,6 +45,7 @@ def make_core(
         always_train=always_train,
         randomized=randomized,
         seed=seed,
+        path_features=_core.PathFeatures[path_features],
     )
     core.resize(labels)
     return core
@@ -174,6 +176,12 @@ class TestReference:
     @pytest.mark.parametrize("trees", [1, 2])
     def test_randomized_descent(self, trees):
         self.compare(randomized=True, seed=7, candidates=4, trees=trees)
+
+    @pytest.mark.parametrize("path_features", ["path", "node"])
+    @pytest.mark.parametrize("layout", ["dense", "hashed"])
+    @pytest.mark.parametrize("trees", [1, 2])
+    def test_path_features(self, path_features, layout, trees):
+        self.compare(path_features=path_features, layout=layout, trees=trees, candidates=4)
 
     def test_scaled_features(self):
         self.compare(scale="max", candidates=4)

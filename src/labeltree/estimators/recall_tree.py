@@ -40,6 +40,8 @@ class RecallTreeClassifier(TreeClassifier):
         bound on recall is better than its child's.
     bound : float, default=1.0
         The factor of that lower bound (lambda).
+    path_features : {"path", "node", "none"}, default="none"
+        Which nodes on an example's way are features of the scorers: all, the last one, or none.
     fill : bool, default=True
         Whether a node with few labels takes further candidates from its ancestors.
     always_train : bool, default=True
@@ -79,6 +81,7 @@ class RecallTreeClassifier(TreeClassifier):
         "max_depth": [Interval(Integral, 1, None, closed="left"), None],
         "stop": [StrOptions({"fit", "bernstein"})],
         "bound": [Interval(Real, 0, None, closed="left")],
+        "path_features": [StrOptions({"path", "node", "none"})],
         "fill": ["boolean"],
         "always_train": ["boolean"],
         "randomized": ["boolean"],
@@ -94,6 +97,7 @@ class RecallTreeClassifier(TreeClassifier):
         max_depth: int | None = None,
         stop: Literal["fit", "bernstein"] = "fit",
         bound: float = 1.0,
+        path_features: Literal["path", "node", "none"] = "none",
         fill: bool = True,
         always_train: bool = True,
         randomized: bool = False,
@@ -113,6 +117,7 @@ class RecallTreeClassifier(TreeClassifier):
         self.max_depth = max_depth
         self.stop = stop
         self.bound = bound
+        self.path_features = path_features
         self.fill = fill
         self.always_train = always_train
         self.randomized = randomized
@@ -142,6 +147,7 @@ class RecallTreeClassifier(TreeClassifier):
             always_train=fixed["always_train"],
             randomized=fixed["randomized"],
             seed=self.seed_,
+            path_features=getattr(_core.PathFeatures, fixed["path_features"]),
         )
 
     def _topk(self, matrix: _core.Matrix, k: int) -> tuple[NDArray[np.uint32], NDArray[np.float32]]:
