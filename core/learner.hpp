@@ -28,11 +28,13 @@ class Learner {
   virtual std::uint64_t examples() const = 0;
 
   // Learns rows order[0] .. order[n - 1], all of weight 1 if `weight` is null. predicted[i] becomes
-  // the best label just before row order[i] is learned, unless `predicted` is null. A row of weight zero is predicted, not
+  // the best label just before row order[i] is learned, unless `predicted` is null;
+  // probability[i] becomes the probability its label then had, unless null, if the learner
+  // knows such a thing. A row of weight zero is predicted, not
   // learned. Stops early, between examples, if `stop` says so; examples() tells how far it came.
   virtual void learn(const Matrix& X, const LabelSets& y, const float* weight,
                      const std::int64_t* order, std::size_t n, std::size_t threads,
-                     LabelId* predicted, const StopRequested& stop) = 0;
+                     LabelId* predicted, float* probability, const StopRequested& stop) = 0;
 
   virtual const Bank& bank() const = 0;
 

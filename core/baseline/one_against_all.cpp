@@ -136,7 +136,8 @@ void OneAgainstAll::learn_rows(Best& best) {
 
 void OneAgainstAll::learn(const Matrix& X, const LabelSets& y, const float* weight,
                           const std::int64_t* order, std::size_t n, std::size_t threads,
-                          LabelId* predicted, const StopRequested& stop) {
+                          LabelId* predicted, float* /*probability*/,
+                          const StopRequested& stop) {
   const bool by_block = bank_.params().layout == Layout::dense;
   const std::size_t blocks = (labels() + 7) / 8;
   threads = by_block ? std::max<std::size_t>(1, std::min(threads, blocks)) : 1;

@@ -25,7 +25,7 @@ class OneAgainstAll : public Learner {
   std::uint64_t examples() const override { return examples_done_; }
   const Bank& bank() const override { return bank_; }
   void learn(const Matrix& X, const LabelSets& y, const float* weight, const std::int64_t* order,
-             std::size_t n, std::size_t threads, LabelId* predicted,
+             std::size_t n, std::size_t threads, LabelId* predicted, float* probability,
              const StopRequested& stop) override;
   void visit_state(StateVisitor& state) override;
 

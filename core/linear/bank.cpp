@@ -9,7 +9,7 @@ namespace {
 // Numbers beyond this are not learned from: a few more of them, and a sum would be infinite.
 constexpr float largest_learnable = 1e30f;
 
-// Size of the table for indicators; its pages are only there once they are used.
+// Size of the table for the indicators of a dense layout.
 constexpr unsigned indicator_bits = 22;
 
 // h g^2, or 0 if nothing is to be learned: the loss is flat, or the numbers are out of all bounds.
@@ -28,12 +28,11 @@ Bank::Bank(const BankParams& params)
                  ? params.features
                  : std::min<std::uint64_t>(params.features, std::uint64_t{1} << params.bits)),
       largest_(slots_ + 1),
-      weights_(DenseWeights(0)),
-      indicator_weights_(params.layout == Layout::dense ? indicator_bits
-                                                        : HashedWeights::smallest_bits) {
+      weights_(DenseWeights(0)) {
   largest_.data()[slots_] = 1.0f;  // the constant feature
   if (params.layout == Layout::dense) {
     weights_.emplace<DenseWeights>(slots_ + 1);
+    if (params.indicators) indicator_weights_.emplace(indicator_bits);
   } else {
     weights_.emplace<HashedWeights>(params.bits);
   }
@@ -123,7 +122,7 @@ void Bank::add_indicator(std::uint64_t number, ExampleBuffer& out) const {
   ExampleBuffer::Entry& entry = out.entries_.back();
   entry.squared_norm += 1.0f;
   if (params_.layout == Layout::dense) {
-    out.indicators_.push_back(indicator_weights_.key(number));
+    out.indicators_.push_back(indicator_weights_->key(number));
     out.ones_.push_back(1.0f);
   } else {
     out.keys_.push_back(std::get<HashedWeights>(weights_).key(slots_ + 1 + number));
@@ -151,7 +150,7 @@ Example Bank::indicators(const Example& x) {
 
 float Bank::predict(std::size_t model, const Example& x) const {
   const float p = std::visit([&](const auto& weights) { return weights.dot(model, x); }, weights_);
-  return x.indicators == 0 ? p : p + indicator_weights_.dot(model, indicators(x));
+  return x.indicators == 0 ? p : p + indicator_weights_->dot(model, indicators(x));
 }
 
 void Bank::predict8(std::size_t block, const Example& x, float* p) const {
@@ -176,13 +175,13 @@ void Bank::learn(std::size_t model, const Example& x, float p, float y, float we
         if (rule.update == Update::sgd) {
           const float u = importance_aware_step(rule.loss, p, y, x.squared_norm, step);
           weights.add(model, x, u);
-          if (more.size > 0) indicator_weights_.add(model, more, u);
+          if (more.size > 0) indicator_weights_->add(model, more, u);
         } else {
           float kappa = weights.accumulate(model, x, hg2);
-          if (more.size > 0) kappa += indicator_weights_.accumulate(model, more, hg2);
+          if (more.size > 0) kappa += indicator_weights_->accumulate(model, more, hg2);
           const float u = x.rate * importance_aware_step(rule.loss, p, y, x.rate * kappa, step);
           weights.step(model, x, u);
-          if (more.size > 0) indicator_weights_.step(model, more, u);
+          if (more.size > 0) indicator_weights_->step(model, more, u);
         }
       },
       weights_);
@@ -262,8 +261,10 @@ void Bank::visit_state(StateVisitor& state, const std::string& prefix) {
         state.table(prefix + "weights", weights.table(), weights.row_size());
       },
       weights_);
-  state.table(prefix + "indicator_weights", indicator_weights_.table(),
-              indicator_weights_.row_size());
+  if (indicator_weights_) {
+    state.table(prefix + "indicator_weights", indicator_weights_->table(),
+                indicator_weights_->row_size());
+  }
 }
 
 }  // namespace labeltree

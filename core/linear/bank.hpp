@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -30,6 +31,7 @@ struct BankParams {
   Layout layout = Layout::hashed;
   unsigned bits = 22;  // hashed: the table holds 2^bits weights
   std::uint64_t features = 0;
+  bool indicators = false;  // whether add_indicator is used
 };
 
 class Bank {
@@ -85,7 +87,7 @@ class Bank {
   AlignedFloats largest_;       // N: the largest |x| of each feature slot; zero if never seen
   std::vector<double> steps_;   // sgd with power: the weight of each model's examples
   std::variant<DenseWeights, HashedWeights> weights_;
-  HashedWeights indicator_weights_;  // of the dense layout
+  std::optional<HashedWeights> indicator_weights_;  // of a dense layout with indicators
 };
 
 }  // namespace labeltree

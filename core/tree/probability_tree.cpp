@@ -216,20 +216,26 @@ TreeView ProbabilityTree::view() const {
   return view;
 }
 
-void ProbabilityTree::label_probability(const Matrix& X, const LabelId* labels,
-                                        double* probability) const {
-  Scratch scratch;
+// The product along the path of a label, from its leaf upwards (formula 2).
+float ProbabilityTree::probability_of(LabelId y, Scratch& scratch) const {
+  std::uint32_t node = leaf_[y];
+  if (node == none) return 0.0f;
   scratch.values.resize(params_.arity);
+  float product = 1.0f;
+  for (; parent_[node] != none; node = parent_[node]) {
+    child_probabilities(parent_[node], scratch.examples[0], scratch.values.data());
+    product *= scratch.values[slot_[node]];
+  }
+  return product;
+}
+
+void ProbabilityTree::label_probability(const Matrix& X, const LabelId* labels,
+                                        float* probability) const {
+  Scratch scratch;
   for (std::size_t row = 0; row < X.rows; ++row) {
-    std::uint32_t node = leaf_[labels[row]];
-    probability[row] = node == none ? 0.0 : 1.0;
-    if (node == none) continue;
     scratch.examples.clear();
     bank_.encode(X, row, scratch.examples);
-    for (; parent_[node] != none; node = parent_[node]) {
-      child_probabilities(parent_[node], scratch.examples[0], scratch.values.data());
-      probability[row] *= scratch.values[slot_[node]];
-    }
+    probability[row] = probability_of(labels[row], scratch);
   }
 }
 

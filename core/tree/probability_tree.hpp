@@ -38,7 +38,7 @@ class ProbabilityTree : public TreeLearner {
   void visit_state(StateVisitor& state) override;
 
   // P(label | x) of one label for each row, in time proportional to its depth; 0 if never learned.
-  void label_probability(const Matrix& X, const LabelId* labels, double* probability) const;
+  void label_probability(const Matrix& X, const LabelId* labels, float* probability) const;
 
   TreeView view() const override;
   std::size_t nodes() const { return parent_.size(); }
@@ -46,6 +46,7 @@ class ProbabilityTree : public TreeLearner {
  protected:
   void learn_one(LabelId y, float weight, bool seen, Scratch& scratch) override;
   void rank(std::size_t k, Scratch& scratch) const override;
+  float probability_of(LabelId y, Scratch& scratch) const override;
 
  private:
   static constexpr std::uint32_t none = 0xffffffffu;

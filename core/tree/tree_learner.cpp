@@ -15,7 +15,7 @@ void TreeLearner::visit_state(StateVisitor& state) {
 
 void TreeLearner::learn(const Matrix& X, const LabelSets& y, const float* weight,
                         const std::int64_t* order, std::size_t n, std::size_t /*threads*/,
-                        LabelId* predicted, const StopRequested& stop) {
+                        LabelId* predicted, float* probability, const StopRequested& stop) {
   Scratch& scratch = learning_;
   for (std::size_t i = 0; i < n && !stop(); ++i) {
     const auto row = static_cast<std::size_t>(order[i]);
@@ -30,6 +30,9 @@ void TreeLearner::learn(const Matrix& X, const LabelSets& y, const float* weight
       scratch.ranked.clear();
       if (learned_labels_ > 0) rank(1, scratch);
       predicted[i] = scratch.ranked.empty() ? no_label : scratch.ranked[0].label;
+    }
+    if (probability != nullptr && !y[row].empty()) {
+      probability[i] = probability_of(y[row][0], scratch);
     }
     if (w > 0.0f && !y[row].empty()) {
       const LabelId label = y[row][0];

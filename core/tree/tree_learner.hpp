@@ -42,7 +42,7 @@ class TreeLearner : public Learner {
 
   // One thread learns, whatever `threads` says: every example may change the tree.
   void learn(const Matrix& X, const LabelSets& y, const float* weight, const std::int64_t* order,
-             std::size_t n, std::size_t threads, LabelId* predicted,
+             std::size_t n, std::size_t threads, LabelId* predicted, float* probability,
              const StopRequested& stop) override;
 
   // The k best labels of each row, best first, with their scores; missing ones are `no_label`.
@@ -71,6 +71,9 @@ class TreeLearner : public Learner {
   // Writes up to k labels into scratch.ranked, best first, for the example in scratch.examples.
   // Leaves the nodes it passed to the best label in scratch.path.
   virtual void rank(std::size_t k, Scratch& scratch) const = 0;
+
+  // P(y | x) for the example in scratch.examples, where the learner knows it.
+  virtual float probability_of(LabelId /*y*/, Scratch& /*scratch*/) const { return 0.0f; }
 
   Bank bank_;
   std::vector<double> counts_;  // weight of the examples of each label

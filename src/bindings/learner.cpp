@@ -15,18 +15,20 @@ namespace {
 
 void learn(Learner& self, const BoundMatrix& X, const BoundLabelSets& y,
            std::optional<In<float>> weight, In<std::int64_t> order, std::size_t threads,
-           std::optional<InOut<LabelId>> predicted) {
+           std::optional<InOut<LabelId>> predicted, std::optional<InOut<float>> probability) {
   const auto lock = lock_without_gil<ExclusiveLock>(self.mutex());
   require_features(X.view, self.bank().params().features);
   require_learnable(X, y, weight, order, self.labels());
-  if (predicted && predicted->shape(0) != order.shape(0)) {
-    invalid("order and predicted differ in length");
+  if ((predicted && predicted->shape(0) != order.shape(0)) ||
+      (probability && probability->shape(0) != order.shape(0))) {
+    invalid("order and predicted or probability differ in length");
   }
   SignalPoll signals;
   {
     nb::gil_scoped_release release;
     self.learn(X.view, y.view, weight ? weight->data() : nullptr, order.data(), order.shape(0),
-               threads, predicted ? predicted->data() : nullptr, signals.callback());
+               threads, predicted ? predicted->data() : nullptr,
+               probability ? probability->data() : nullptr, signals.callback());
   }
   signals.rethrow();
 }
@@ -46,7 +48,8 @@ void bind_learner(nb::module_& m) {
       .def_prop_ro("learned_labels", &Learner::learned_labels)
       .def_prop_ro("examples", &Learner::examples)
       .def("learn", &learn, nb::arg("X"), nb::arg("y"), nb::arg("weight").none(),
-           nb::arg("order"), nb::arg("threads"), nb::arg("predicted").noconvert().none())
+           nb::arg("order"), nb::arg("threads"), nb::arg("predicted").noconvert().none(),
+           nb::arg("probability").noconvert().none() = nb::none())
       .def("state",
            [](Learner& self) {
              const auto lock = lock_without_gil<SharedLock>(self.mutex());

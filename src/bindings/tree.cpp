@@ -33,15 +33,15 @@ std::tuple<nb::ndarray<nb::numpy, LabelId>, nb::ndarray<nb::numpy, float>> predi
   return {labels.release(), scores.release()};
 }
 
-nb::ndarray<nb::numpy, double> label_probability(const ProbabilityTree& self,
-                                                 const BoundMatrix& X, In<LabelId> labels) {
+nb::ndarray<nb::numpy, float> label_probability(const ProbabilityTree& self, const BoundMatrix& X,
+                                                In<LabelId> labels) {
   const auto lock = lock_without_gil<SharedLock>(self.mutex());
   require_features(X.view, self.bank().params().features);
   if (labels.shape(0) != X.view.rows) invalid("X and labels differ in length");
   for (std::size_t i = 0; i < labels.shape(0); ++i) {
     if (labels.data()[i] >= self.labels()) invalid("a label id is not below the number of labels");
   }
-  NewArray<double> probability({X.view.rows});
+  NewArray<float> probability({X.view.rows});
   {
     nb::gil_scoped_release release;
     self.label_probability(X.view, labels.data(), probability.data());

@@ -32,6 +32,8 @@ class Progress:
         Number of those whose predicted label was wrong (for label sets: not in the set).
     checkpoints : list of (examples, errors)
         The counts at 1, 2, 4, 8, ... examples.
+    squared_loss_sum : float
+        The sum of ``(1 - P(y | x)) ** 2`` over them, where the learner estimates probabilities.
 
     Examples
     --------
@@ -47,9 +49,15 @@ class Progress:
     examples: int = 0
     errors: int = 0
     checkpoints: list[tuple[int, int]] = field(default_factory=list)
+    squared_loss_sum: float | None = None
 
-    def add(self, wrong: NDArray[np.bool_]) -> None:
+    def add(self, wrong: NDArray[np.bool_], probability: NDArray[np.float32] | None = None) -> None:
         """Count some examples, in order; ``wrong`` tells which were predicted wrongly."""
+        if probability is not None:
+            # One after the other, so that the sum does not depend on batches.
+            losses = (1.0 - probability.astype(np.float64)) ** 2
+            start = self.squared_loss_sum or 0.0
+            self.squared_loss_sum = float(np.cumsum([start, *losses])[-1])
         errors = self.errors + np.cumsum(wrong, dtype=np.int64)
         end = self.examples + len(wrong)
         mark = 1 << self.examples.bit_length()
@@ -63,6 +71,13 @@ class Progress:
     def error(self) -> float:
         """Share of the examples so far that were predicted wrongly; nan before the first."""
         return self.errors / self.examples if self.examples else float("nan")
+
+    @property
+    def squared_loss(self) -> float:
+        """Mean of ``(1 - P(y | x)) ** 2``; nan if the learner estimates no probabilities."""
+        if self.squared_loss_sum is None or not self.examples:
+            return float("nan")
+        return self.squared_loss_sum / self.examples
 
     @property
     def history(self) -> list[ProgressRow]:

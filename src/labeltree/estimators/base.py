@@ -62,6 +62,8 @@ class OnlineClassifier(ClassifierMixin, Persistent):
     _changeable: ClassVar[tuple[str, ...]] = ("passes", "shuffle", "random_state", "n_jobs")
     # The fitted attributes from which, with the fixed parameters, the core learner is made.
     _settled: ClassVar[tuple[str, ...]] = ("n_features_in_", "scale_", "layout_", "bits_")
+    # Whether the core learner tells the probability of a label before it learns it.
+    _estimates_probabilities: ClassVar[bool] = False
     # Whether rows may have sets of labels.
     _takes_sets: ClassVar[bool] = False
 
@@ -250,6 +252,9 @@ class OnlineClassifier(ClassifierMixin, Persistent):
         self._vocabulary.add(new)
         ids = targets.ids(self._vocabulary)
         predicted = np.full(len(order), NO_LABEL) if record else None
+        probability = None
+        if record and self._estimates_probabilities:
+            probability = np.zeros(len(order), dtype=np.float32)
         before = self._learner.examples
         try:
             self._learner.learn(
@@ -259,15 +264,18 @@ class OnlineClassifier(ClassifierMixin, Persistent):
                 order,
                 threads,
                 predicted,
+                probability,
             )
         finally:  # after Ctrl-C too: count what was learned
             learned = slice(self._learner.examples - before)
             if predicted is not None:
                 rows, predicted = order[learned], predicted[learned]
+                probability = None if probability is None else probability[learned]
                 if batch.weight is not None:
                     counted = batch.weight[rows] > 0
                     rows, predicted = rows[counted], predicted[counted]
-                self.progress_.add(targets.wrong(ids, rows, predicted))
+                    probability = None if probability is None else probability[counted]
+                self.progress_.add(targets.wrong(ids, rows, predicted), probability)
 
     @property
     def multilabel_(self) -> bool:

@@ -138,6 +138,7 @@ class PECOCClassifier(FixedTreeClassifier):
         "max_labels": [Interval(Integral, 2, 2**20, closed="both"), None],
     }
     _settled: ClassVar[tuple[str, ...]] = (*FixedTreeClassifier._settled, "arity_")
+    _estimates_probabilities: ClassVar[bool] = True
 
     arity_: int
 

@@ -75,6 +75,7 @@ class ProbabilityTreeClassifier(TreeClassifier):
         "copy_leaves": ["boolean"],
         "loss": [StrOptions({"logistic", "squared"})],
     }
+    _estimates_probabilities: ClassVar[bool] = True
     _steps: ClassVar[dict[str, float]] = {"sparse": 1.5, "dense": 0.4}
 
     def __init__(
