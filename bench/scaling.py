@@ -42,8 +42,9 @@ def main():
             cost = (1e6 * (learned - start) / TIMED, 1e6 * (done - learned) / TIMED)
             first = first or cost
             print(
-                f"{name:<26} {labels:>9,} labels   learning {cost[0]:7.1f} us ({cost[0] / first[0]:.2f}"
-                f"-fold)   prediction {cost[1]:7.1f} us ({cost[1] / first[1]:.2f}-fold)",
+                f"{name:<26} {labels:>9,} labels   "
+                f"learning {cost[0]:7.1f} us ({cost[0] / first[0]:.2f}-fold)   "
+                f"prediction {cost[1]:7.1f} us ({cost[1] / first[1]:.2f}-fold)",
                 flush=True,
             )
             labels *= 10

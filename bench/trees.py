@@ -33,8 +33,9 @@ def main():
             seconds = time.perf_counter() - trained
             print(
                 f"{data:<12} {name:<26} precision@1 {100 * precision:5.2f}   "
-                f"training {trained - start:6.1f} s   prediction {1e6 * seconds / len(test):6.1f} us"
-                f" a row   progressive error {clf.progress_.error:.3f}",
+                f"training {trained - start:6.1f} s   "
+                f"prediction {1e6 * seconds / len(test):6.1f} us a row   "
+                f"progressive error {clf.progress_.error:.3f}",
                 flush=True,
             )
 
