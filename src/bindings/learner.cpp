@@ -19,9 +19,11 @@ void learn(Learner& self, const BoundMatrix& X, const BoundLabelSets& y,
   const auto lock = lock_without_gil<ExclusiveLock>(self.mutex());
   require_features(X.view, self.bank().params().features);
   require_learnable(X, y, weight, order, self.labels());
-  if ((predicted && predicted->shape(0) != order.shape(0)) ||
-      (probability && probability->shape(0) != order.shape(0))) {
-    invalid("order and predicted or probability differ in length");
+  if (predicted && predicted->shape(0) != order.shape(0)) {
+    invalid("order and predicted differ in length");
+  }
+  if (probability && probability->shape(0) != order.shape(0)) {
+    invalid("order and probability differ in length");
   }
   SignalPoll signals;
   {
