@@ -82,10 +82,16 @@ void LomTree::swap(std::uint32_t v) {
   if (++swaps_ > nodes()) forget_recycled();
 }
 
-// Drops the counts of nodes that have been recycled, and gives the others new serials.
-void LomTree::forget_recycled() {
+// The node that has each serial; none for those of nodes since recycled.
+std::vector<std::uint32_t> LomTree::nodes_by_serial() const {
   std::vector<std::uint32_t> node_of(serials_, none);
   for (std::uint32_t v = 0; v < nodes(); ++v) node_of[serial_[v]] = v;
+  return node_of;
+}
+
+// Drops the counts of nodes that have been recycled, and gives the others new serials.
+void LomTree::forget_recycled() {
+  const std::vector<std::uint32_t> node_of = nodes_by_serial();
   NodeLabels kept;
   std::size_t next = 0;
   for (std::size_t index = 0; index < node_labels_.size(); ++index) {
@@ -194,8 +200,7 @@ TreeView LomTree::view() const {
   for (std::uint32_t v = 0; v < nodes(); ++v) {
     if (!top_[v].entries().empty()) view.label[v] = top_[v].entries()[0].label;
   }
-  std::vector<std::uint32_t> node_of(serials_, none);
-  for (std::uint32_t v = 0; v < nodes(); ++v) node_of[serial_[v]] = v;
+  const std::vector<std::uint32_t> node_of = nodes_by_serial();
   for (const std::uint64_t key : node_labels_.keys()) {
     const std::uint32_t v = node_of[key >> 32];
     if (v != none) ++view.distinct[v];
@@ -206,8 +211,7 @@ TreeView LomTree::view() const {
 LomTree::Splits LomTree::splits() const {
   Splits splits{std::vector<double>(nodes(), 0.0), std::vector<double>(nodes(), 0.0),
                 std::vector<double>(nodes(), 0.0)};
-  std::vector<std::uint32_t> node_of(serials_, none);
-  for (std::uint32_t v = 0; v < nodes(); ++v) node_of[serial_[v]] = v;
+  const std::vector<std::uint32_t> node_of = nodes_by_serial();
   for (std::uint32_t v = 0; v < nodes(); ++v) {
     if (is_leaf(v)) continue;
     const double both = total_[left_[v]] + total_[right_[v]];

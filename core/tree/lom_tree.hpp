@@ -53,6 +53,7 @@ class LomTree : public TreeLearner {
   void adopt(std::uint32_t parent, std::uint32_t left, std::uint32_t right);
   void update_c(std::uint32_t v);
   void swap(std::uint32_t v);
+  std::vector<std::uint32_t> nodes_by_serial() const;
   void forget_recycled();
   bool may_add() const;
   bool wants_split(std::uint32_t j) const;

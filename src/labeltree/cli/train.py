@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from labeltree.data import Rows, Stream, stream
-from labeltree.data.formats import detect_format
+from labeltree.data.formats import detect_common_format
 from labeltree.estimators import OneAgainstAllClassifier, OnlineClassifier
 from labeltree.progress import Progress
 
@@ -60,7 +60,7 @@ def train(
     if not os.access(folder, os.W_OK) or model.is_dir():
         raise PermissionError(f"{model}: a model cannot be written there")
     if format == "auto":
-        format = _detect(data)  # noqa: A001
+        format = detect_common_format(data)  # noqa: A001
     options = dict(reader_options or {})
     if format == "svmlight":
         options.setdefault("n_features", DEFAULT_FEATURES)
@@ -92,13 +92,6 @@ def train(
         raise
     save()
     return clf
-
-
-def _detect(data: list[str]) -> str:
-    formats = {detect_format(path) for path in data}
-    if len(formats) > 1:
-        raise ValueError(f"expected files of one format, received {', '.join(sorted(formats))}")
-    return formats.pop()
 
 
 def _learn(

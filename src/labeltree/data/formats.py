@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
 from typing import ClassVar
 
@@ -215,6 +216,14 @@ def make_format(name: str, options: dict[str, object]) -> Format:
                 f'format "{name}" has no option "{option}": expected {", ".join(known)}'
             )
     return kind(**options)
+
+
+def detect_common_format(paths: Iterable[Path]) -> str:
+    """Return the name of the one format that all files have."""
+    formats = {detect_format(path) for path in paths}
+    if len(formats) > 1:
+        raise ValueError(f"expected files of one format, received {', '.join(sorted(formats))}")
+    return formats.pop()
 
 
 def detect_format(path: Path) -> str:

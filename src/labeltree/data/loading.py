@@ -9,7 +9,7 @@ from typing import cast
 
 from labeltree._core import ReaderLimits
 from labeltree.data.errors import BadLines
-from labeltree.data.formats import Columns, TextFormat, check_int, detect_format, make_format
+from labeltree.data.formats import Columns, TextFormat, check_int, detect_common_format, make_format
 from labeltree.data.rows import Rows, concatenate
 from labeltree.data.source import Path
 from labeltree.data.streams import Stream
@@ -102,10 +102,7 @@ def stream(
     check_int("batch_size", batch_size, 1, _NO_LIMIT)
     check_int("max_line", max_line, 1, 1 << 30)
     if format == "auto":
-        formats = {detect_format(path) for path in paths}
-        if len(formats) > 1:
-            raise ValueError(f"expected files of one format, received {', '.join(sorted(formats))}")
-        format = formats.pop()  # noqa: A001
+        format = detect_common_format(paths)  # noqa: A001
     if n_features is not None:
         options["n_features"] = n_features
     kind = make_format(format, options)
