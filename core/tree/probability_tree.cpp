@@ -32,14 +32,26 @@ std::uint32_t ProbabilityTree::add_node(std::uint32_t parent, LabelId label) {
   child_.resize(child_.size() + params_.arity, none);
   label_.push_back(label);
   leaves_.push_back(1);
-  bank_.resize(nodes() * (params_.arity - 1));
+  bank_.resize(nodes() * models_per_node());
   leaf_[label] = node;
   return node;
 }
 
-// The regressor of a node for row 1 .. arity - 1 of the code; row 0 asks about all children.
+// The regressor of a node for row 1 .. arity - 1 of the code. Row 0 would ask about all children;
+// its place is left empty, so that a node of eight or more children fills whole blocks of models.
 std::size_t ProbabilityTree::model(std::uint32_t node, std::size_t row) const {
-  return node * (params_.arity - 1) + row - 1;
+  return node * models_per_node() + row % models_per_node();
+}
+
+// The predictions of all regressors of a node, p[1] .. p[arity - 1].
+void ProbabilityTree::ask(std::uint32_t node, const Example& x, float* p) const {
+  if (params_.arity < 8) {
+    for (std::size_t row = 1; row < params_.arity; ++row) p[row] = bank_.predict(model(node, row), x);
+    return;
+  }
+  for (std::size_t row = 0; row < params_.arity; row += 8) {
+    bank_.predict8(model(node, row) / 8, x, p + row);
+  }
 }
 
 // Formula (4) for all children at once. With t = 2 r - 1 it is the Walsh-Hadamard transform of t
@@ -47,11 +59,10 @@ std::size_t ProbabilityTree::model(std::uint32_t node, std::size_t row) const {
 // are lifted, and the children there are made to sum to one.
 void ProbabilityTree::child_probabilities(std::uint32_t node, const Example& x, float* p) const {
   const std::size_t k = params_.arity;
+  ask(node, x, p);
   p[0] = 1.0f;
   for (std::size_t row = 1; row < k; ++row) {
-    const float r = static_cast<float>(
-        probability(params_.rule.loss, bank_.predict(model(node, row), x)));
-    p[row] = 2.0f * r - 1.0f;
+    p[row] = 2.0f * static_cast<float>(probability(params_.rule.loss, p[row])) - 1.0f;
   }
   for (std::size_t half = 1; half < k; half *= 2) {
     for (std::size_t begin = 0; begin < k; begin += 2 * half) {
@@ -75,10 +86,20 @@ void ProbabilityTree::child_probabilities(std::uint32_t node, const Example& x, 
 void ProbabilityTree::train(std::uint32_t node, std::size_t child, const Example& x,
                             float weight) {
   const float negative = params_.rule.loss == Loss::squared ? 0.0f : -1.0f;
-  for (std::size_t row = 1; row < params_.arity; ++row) {
-    const std::size_t m = model(node, row);
-    const float y = in_half(row, child) ? 1.0f : negative;
-    bank_.learn(m, x, bank_.predict(m, x), y, weight, params_.rule);
+  const auto target = [&](std::size_t row) { return in_half(row, child) ? 1.0f : negative; };
+  if (params_.arity < 8) {
+    for (std::size_t row = 1; row < params_.arity; ++row) {
+      const std::size_t m = model(node, row);
+      bank_.learn(m, x, bank_.predict(m, x), target(row), weight, params_.rule);
+    }
+    return;
+  }
+  for (std::size_t row = 0; row < params_.arity; row += 8) {
+    const std::size_t block = model(node, row) / 8;
+    float p[8], y[8];
+    bank_.predict8(block, x, p);
+    for (std::size_t lane = 0; lane < 8; ++lane) y[lane] = target(row + lane);
+    bank_.learn8(block, x, p, y, weight, params_.rule, row == 0 ? 0xfe : 0xff);
   }
 }
 
@@ -252,7 +273,7 @@ void ProbabilityTree::visit_state(StateVisitor& state) {
   const auto require = StateVisitor::require;
   require(slot_.size() == nodes() && label_.size() == nodes() && leaves_.size() == nodes() &&
               child_.size() == nodes() * params_.arity && leaf_.size() == labels() &&
-              bank_.models() == nodes() * (params_.arity - 1),
+              bank_.models() == nodes() * models_per_node(),
           "the arrays of the saved tree differ in length");
   for (std::size_t node = 0; node < nodes(); ++node) {
     require(node == 0 ? parent_[0] == none : parent_[node] < node,  // so there is no cycle

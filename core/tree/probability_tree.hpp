@@ -55,7 +55,9 @@ class ProbabilityTree : public TreeLearner {
   std::uint32_t* children(std::uint32_t node) { return &child_[node * params_.arity]; }
   const std::uint32_t* children(std::uint32_t node) const { return &child_[node * params_.arity]; }
   bool is_leaf(std::uint32_t node) const { return label_[node] != no_label; }
+  std::size_t models_per_node() const { return params_.arity == 2 ? 1 : params_.arity; }
   std::size_t model(std::uint32_t node, std::size_t row) const;
+  void ask(std::uint32_t node, const Example& x, float* p) const;
   void child_probabilities(std::uint32_t node, const Example& x, float* p) const;
   void train(std::uint32_t node, std::size_t child, const Example& x, float weight);
   std::size_t likeliest_child(std::uint32_t node, const Example& x, Scratch& scratch) const;

@@ -60,11 +60,11 @@ double RecallTree::entropy_with(std::uint32_t node, LabelId y, double weight) co
   return std::log2(total) - (c_log_c_[node] - c_log_c(c) + c_log_c(c + weight)) / total;
 }
 
-// Equation (1).
+// Equation (1). An example that passes n times counts once: repetition tightens no bound.
 double RecallTree::recall_bound(std::uint32_t node) const {
-  const double m = total_[node];
-  if (m == 0.0) return -std::numeric_limits<double>::infinity();
-  const double r = std::min(1.0, top_[node].sum(candidate_count()) / m);
+  if (total_[node] == 0.0) return -std::numeric_limits<double>::infinity();
+  const double m = total_[node] / static_cast<double>(passes_);
+  const double r = std::min(1.0, top_[node].sum(candidate_count()) / total_[node]);
   return r - std::sqrt(params_.bound * r * (1.0 - r) / m) - params_.bound / m;
 }
 
@@ -247,6 +247,7 @@ void RecallTree::visit_state(StateVisitor& state) {
   TreeLearner::visit_state(state);
   FlatTop top(top_);
   state.value("random", random_);
+  state.value("passes", passes_);
   state.array("left", left_);
   state.array("right", right_);
   state.array("depth", depth_);
@@ -264,6 +265,7 @@ void RecallTree::visit_state(StateVisitor& state) {
 
   const auto require = StateVisitor::require;
   const std::size_t n = nodes();
+  require(passes_ > 0, "the saved tree has learned in no pass");
   require(n >= params_.trees && right_.size() == n && depth_.size() == n && router_.size() == n &&
               total_.size() == n && c_log_c_.size() == n && distinct_.size() == n &&
               node_labels_.keys().size() == node_label_count_.size() && scorer_.size() == labels(),

@@ -41,6 +41,7 @@ class RecallTree : public TreeLearner {
   RecallTree(const BankParams& bank, const RecallTreeParams& params);
 
   void resize(std::size_t labels) override;
+  void begin_pass() override { ++passes_; }
   void visit_state(StateVisitor& state) override;
 
   TreeView view() const override;
@@ -72,6 +73,7 @@ class RecallTree : public TreeLearner {
 
   RecallTreeParams params_;
   std::uint64_t random_;
+  std::uint64_t passes_ = 1;           // over the same rows
   std::vector<std::uint32_t> left_;    // none for a leaf
   std::vector<std::uint32_t> right_;
   std::vector<std::uint32_t> depth_;

@@ -46,6 +46,11 @@ void bind_learner(nb::module_& m) {
             self.resize(labels);
           },
           nb::arg("labels"))
+      .def("begin_pass",
+           [](Learner& self) {
+             const auto lock = lock_without_gil<ExclusiveLock>(self.mutex());
+             self.begin_pass();
+           })
       .def_prop_ro("labels", &Learner::labels)
       .def_prop_ro("learned_labels", &Learner::learned_labels)
       .def_prop_ro("examples", &Learner::examples)

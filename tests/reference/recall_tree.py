@@ -82,6 +82,7 @@ class RecallTree:
     ):
         self.router, self.scorer = router, scorer
         self.fixed_candidates, self.max_depth, self.bound = candidates, max_depth, bound
+        self.passes = 1  # over the same examples
         self.stop, self.fill, self.always_train = stop, fill, always_train
         self.randomized, self.random = randomized, seed
         self.path_features = path_features
@@ -111,7 +112,9 @@ class RecallTree:
         if self.stop == "fit":
             return False
         bounds = [
-            recall_bound(n.recall(self.F), n.total, self.bound) if n.total else -math.inf
+            recall_bound(n.recall(self.F), n.total / self.passes, self.bound)
+            if n.total
+            else -math.inf
             for n in (node, child)
         ]
         return bounds[0] > bounds[1]

@@ -281,7 +281,8 @@ def with_regressors(r, rule):
     models = len(state["steps"])
     table = np.zeros((models, row), np.float32)
     logistic = rule["loss"] == "logistic"
-    table[: k - 1, 1] = np.log(r[1:] / (1 - r[1:])) if logistic else r[1:]
+    first = 0 if k == 2 else 1  # of a wider node the first model is never used
+    table[first : first + k - 1, 1] = np.log(r[1:] / (1 - r[1:])) if logistic else r[1:]
     state["weights"] = table.ravel()
     state["weights_row"] = np.arange(models, dtype=np.uint64)
     restored = make_core(k, 1, rule, arity=k, shape="balanced")

@@ -95,18 +95,23 @@ class TestReference:
         scale="none",
         weight=None,
         labels=30,
+        passes=1,
         **params,
     ):
         X, y = problem(labels=labels)
         reference = Reference(router, scorer, scale, **params)
-        weights = np.ones(len(y)) if weight is None else weight
-        expected = [
-            reference.learn(x, int(label), float(h))
-            for x, label, h in zip(as_dicts(X), y, weights, strict=True)
-        ]
         core = make_core(labels, 32, router, scorer, layout=layout, scale=scale, **params)
-        predicted = learn(core, X, y, weight, dense=dense)
-        assert predicted.tolist() == [NONE if label is None else label for label in expected]
+        weights = np.ones(len(y)) if weight is None else weight
+        for number in range(1, passes + 1):
+            reference.passes = number
+            if number > 1:
+                core.begin_pass()
+            expected = [
+                reference.learn(x, int(label), float(h))
+                for x, label, h in zip(as_dicts(X), y, weights, strict=True)
+            ]
+            predicted = learn(core, X, y, weight, dense=dense)
+            assert predicted.tolist() == [NONE if label is None else label for label in expected]
 
         state, nodes = core.state(), reference.nodes
         assert core.nodes == len(nodes)
@@ -163,6 +168,10 @@ class TestReference:
     def test_depth_limit(self, max_depth):
         core = self.compare(max_depth=max_depth, candidates=2)
         assert core.state()["depth"].max() == max_depth
+
+    @pytest.mark.parametrize("bound", [0.2, 5.0])
+    def test_later_passes_do_not_tighten_the_bound(self, bound):
+        self.compare(stop="bernstein", bound=bound, candidates=3, passes=3)
 
     @pytest.mark.parametrize("bound", [0.0, 0.2, 5.0])
     def test_bound(self, bound):

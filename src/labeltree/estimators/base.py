@@ -153,6 +153,8 @@ class OnlineClassifier(ClassifierMixin, Persistent):
         random = check_random_state(self.random_state)
         order = np.arange(batch.matrix.rows)
         for number in range(self.passes):
+            if number > 0:
+                self._learner.begin_pass()
             if self.shuffle:
                 order = random.permutation(batch.matrix.rows)
             self._learn(batch, order, record=number == 0)

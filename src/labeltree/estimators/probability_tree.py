@@ -29,10 +29,10 @@ class ProbabilityTreeClassifier(TreeClassifier):
     alpha : float, default=0.8
         For the online tree, how much balance counts: 1 builds a balanced tree, 0 follows the
         regressors alone.
-    arity : int, default=2
+    arity : int, default=8
         Children of a node, a power of two. Above 2 a node has ``arity - 1`` regressors, combined
         as an error-correcting code (PECOC): more work at each node, more robust estimates.
-    search_budget : int, default=64
+    search_budget : int, default=8
         Nodes that the search may expand for each label asked for; past it only the likeliest child
         is followed. 0 sets no limit: the labels returned are then exactly the most probable.
     copy_leaves : bool, default=False
@@ -83,8 +83,8 @@ class ProbabilityTreeClassifier(TreeClassifier):
         *,
         tree: Literal["online", "random", "balanced"] = "online",
         alpha: float = 0.8,
-        arity: int = 2,
-        search_budget: int = 64,
+        arity: int = 8,
+        search_budget: int = 8,
         copy_leaves: bool = False,
         loss: Literal["logistic", "squared"] = "logistic",
         step: float | None = None,
