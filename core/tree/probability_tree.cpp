@@ -32,14 +32,23 @@ std::uint32_t ProbabilityTree::add_node(std::uint32_t parent, LabelId label) {
   child_.resize(child_.size() + params_.arity, none);
   label_.push_back(label);
   leaves_.push_back(1);
-  bank_.resize(nodes() * (params_.arity - 1));
+  regressor_.push_back(none);
   leaf_[label] = node;
+  if (params_.arity == 2 || parent == none) add_regressors(node);
   return node;
+}
+
+// A leaf of a binary tree learns, too, for the day when it is split (Algorithm 3). In wider trees
+// only inner nodes and the root do: arity - 1 regressors for each label would make PECOC's cost
+// grow with the square of the labels.
+void ProbabilityTree::add_regressors(std::uint32_t node) {
+  regressor_[node] = static_cast<std::uint32_t>(bank_.models());
+  bank_.resize(bank_.models() + params_.arity - 1);
 }
 
 // The regressor of a node for row 1 .. arity - 1 of the code; row 0 asks about all children.
 std::size_t ProbabilityTree::model(std::uint32_t node, std::size_t row) const {
-  return node * (params_.arity - 1) + row - 1;
+  return regressor_[node] + row - 1;
 }
 
 // Formula (4) for all children at once. With t = 2 r - 1 it is the Walsh-Hadamard transform of t
@@ -74,6 +83,7 @@ void ProbabilityTree::child_probabilities(std::uint32_t node, const Example& x, 
 // Algorithm 2 at a node: regressor i learns whether the child is in its half.
 void ProbabilityTree::train(std::uint32_t node, std::size_t child, const Example& x,
                             float weight) {
+  if (regressor_[node] == none) return;
   const float negative = params_.rule.loss == Loss::squared ? 0.0f : -1.0f;
   for (std::size_t row = 1; row < params_.arity; ++row) {
     const std::size_t m = model(node, row);
@@ -129,11 +139,8 @@ void ProbabilityTree::insert(LabelId y, const Example& x, float weight, Scratch&
   if (is_leaf(node)) {  // the leaf becomes a node with its old label on the left
     const LabelId old = label_[node];
     const std::uint32_t left = add_node(node, old);
-    if (params_.copy_leaves) {
-      for (std::size_t row = 1; row < params_.arity; ++row) {
-        bank_.copy(model(node, row), model(left, row));
-      }
-    }
+    if (regressor_[node] == none) add_regressors(node);
+    if (params_.copy_leaves && params_.arity == 2) bank_.copy(model(node, 1), model(left, 1));
     children(node)[0] = left;
     label_[node] = no_label;
     leaves_[node] = 2;
@@ -248,11 +255,12 @@ void ProbabilityTree::visit_state(StateVisitor& state) {
   state.array("label", label_);
   state.array("leaves", leaves_);
   state.array("leaf", leaf_);
+  state.array("regressor", regressor_);
   if (!state.restoring()) return;
   const auto require = StateVisitor::require;
   require(slot_.size() == nodes() && label_.size() == nodes() && leaves_.size() == nodes() &&
               child_.size() == nodes() * params_.arity && leaf_.size() == labels() &&
-              bank_.models() == nodes() * (params_.arity - 1),
+              regressor_.size() == nodes(),
           "the arrays of the saved tree differ in length");
   for (std::size_t node = 0; node < nodes(); ++node) {
     require(node == 0 ? parent_[0] == none : parent_[node] < node,  // so there is no cycle
@@ -260,6 +268,9 @@ void ProbabilityTree::visit_state(StateVisitor& state) {
     require(slot_[node] < params_.arity, "the saved tree has a child out of place");
     require(label_[node] == no_label || label_[node] < labels(),
             "the saved tree has a label that does not exist");
+    const std::uint32_t first = regressor_[node];
+    require(first == none ? is_leaf(node) : first + params_.arity - 1 <= bank_.models(),
+            "the saved tree has a regressor that is missing");
     for (std::size_t c = 0; c < params_.arity; ++c) {
       const std::uint32_t child = children(node)[c];
       require(child == none || (child > node && child < nodes()),

@@ -221,6 +221,16 @@ class TestTree:
         assert parents[0] == parents[1]
         assert parents[0] != parents[2]
 
+    @pytest.mark.parametrize("arity", [2, 4, 32])
+    def test_regressors_grow_with_the_labels(self, arity):
+        """In one wide node as many as labels, not their square."""
+        core = learned(np.eye(24), np.arange(24), arity=arity)
+        parent = core.state()["parent"]
+        inner = len(set(parent.tolist()) - {NONE})
+        expected = len(parent) if arity == 2 else inner * (arity - 1)
+        assert len(core.state()["steps"]) == expected
+        assert expected <= 2 * 24
+
     def test_a_label_never_learned_is_impossible(self):
         X, y = problem()
         core = make_core(20, 32)
@@ -396,7 +406,9 @@ class TestState:
         np.testing.assert_array_equal(a, b)
         assert_same_state(first, second)
 
-    @pytest.mark.parametrize("name", ["parent", "slot", "child", "label", "leaves", "leaf"])
+    @pytest.mark.parametrize(
+        "name", ["parent", "slot", "child", "label", "leaves", "leaf", "regressor"]
+    )
     def test_wrong_length(self, name):
         X, y = problem()
         state = learned(X, y).state()
@@ -421,6 +433,8 @@ class TestState:
             ("child", 0, 0, "child that does not exist"),
             ("child", 1, 10**6, "child that does not exist"),
             ("leaf", 3, 10**6, "a leaf without its label"),
+            ("regressor", 0, 10**6, "regressor that is missing"),
+            ("regressor", 0, NONE, "regressor that is missing"),
         ],
     )
     def test_entry_out_of_range(self, name, index, value, message):

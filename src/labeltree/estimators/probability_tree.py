@@ -37,7 +37,8 @@ class ProbabilityTreeClassifier(TreeClassifier):
         is followed. 0 sets no limit: the labels returned are then exactly the most probable.
     copy_leaves : bool, default=False
         Whether a leaf that is split hands a copy of its regressor to its old label, as published.
-        In the hashed layout this costs a visit to every feature seen; it has not helped.
+        In the hashed layout this costs a visit to every feature seen; it has not helped. Leaves
+        have a regressor only where `arity` is 2.
     loss : {"logistic", "squared"}, default="logistic"
         What the regressors minimise.
     step : float, default=None
