@@ -123,7 +123,7 @@ std::size_t ProbabilityTree::choose_child(std::uint32_t node, const Example& x,
 // Algorithm 3, the case of a new label.
 void ProbabilityTree::insert(LabelId y, const Example& x, float weight, Scratch& scratch) {
   if (nodes() == 0) {
-    add_node(none, y);
+    train(add_node(none, y), 0, x, weight);
     return;
   }
   std::uint32_t node = 0;

@@ -124,7 +124,7 @@ class ProbabilityTree:
 
     def insert(self, x, y, h):
         if not self.nodes:
-            self.add_node(None, 0, y)
+            self.train(self.add_node(None, 0, y), 0, x, h)
             return
         node, slot = self.nodes[0], None
         while node and not node.is_leaf:

@@ -221,6 +221,14 @@ class TestTree:
         assert parents[0] == parents[1]
         assert parents[0] != parents[2]
 
+    @pytest.mark.parametrize("arity", [2, 4])
+    def test_the_first_example_is_learned(self, arity):
+        """As every other: after one example of each of two labels, both are preferred alike."""
+        core = learned(np.eye(2), np.arange(2), arity=arity)
+        p = all_probabilities(core, np.eye(2))
+        np.testing.assert_allclose(p[0, 0], p[1, 1], rtol=0.1)
+        assert p[0, 0] > 0.55
+
     @pytest.mark.parametrize("arity", [2, 4, 32])
     def test_regressors_grow_with_the_labels(self, arity):
         """In one wide node as many as labels, not their square."""
