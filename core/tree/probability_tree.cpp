@@ -83,7 +83,7 @@ void ProbabilityTree::child_probabilities(std::uint32_t node, const Example& x, 
 // Algorithm 2 at a node: regressor i learns whether the child is in its half.
 void ProbabilityTree::train(std::uint32_t node, std::size_t child, const Example& x,
                             float weight) {
-  if (regressor_[node] == none) return;
+  if (regressor_[node] == none || weight == 0.0f) return;
   const float negative = params_.rule.loss == Loss::squared ? 0.0f : -1.0f;
   for (std::size_t row = 1; row < params_.arity; ++row) {
     const std::size_t m = model(node, row);
@@ -120,7 +120,8 @@ std::size_t ProbabilityTree::choose_child(std::uint32_t node, const Example& x,
   return best;
 }
 
-// Algorithm 3, the case of a new label.
+// Algorithm 3, the case of a new label; weight 0 only gives the label its place. A filter tree
+// learns afterwards, as which nodes may learn is decided from the leaf upwards.
 void ProbabilityTree::insert(LabelId y, const Example& x, float weight, Scratch& scratch) {
   if (nodes() == 0) {
     train(add_node(none, y), 0, x, weight);
@@ -156,8 +157,8 @@ void ProbabilityTree::insert(LabelId y, const Example& x, float weight, Scratch&
 void ProbabilityTree::learn_one(LabelId y, float weight, bool seen, Scratch& scratch) {
   const Example x = scratch.examples[0];
   if (!seen) {
-    insert(y, x, weight, scratch);
-    return;
+    insert(y, x, params_.filter ? 0.0f : weight, scratch);
+    if (!params_.filter) return;
   }
   std::uint32_t node = leaf_[y];
   train(node, 0, x, weight);  // should the leaf be split, its old label will be child 0
