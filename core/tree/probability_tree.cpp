@@ -178,7 +178,8 @@ std::size_t ProbabilityTree::likeliest_child(std::uint32_t node, const Example& 
 }
 
 // Best-first search: leaves come out in the order of their probabilities, as no node is more
-// probable than its parent. Past the budget only the best child of a node is followed.
+// probable than its parent. Past the budget only the best child of a node is followed. A greedy
+// tree first walks from best child to best child, and searches for the labels after the first.
 void ProbabilityTree::rank(std::size_t k, Scratch& scratch) const {
   const Example x = scratch.examples[0];
   std::vector<Reached>& open = scratch.open;
@@ -192,7 +193,8 @@ void ProbabilityTree::rank(std::size_t k, Scratch& scratch) const {
   const std::vector<float>& p = scratch.values;  // of the children of the node last looked at
   open.assign(1, {0.0f, 0});
   while (!open.empty() && scratch.ranked.size() < k) {
-    std::pop_heap(open.begin(), open.end(), less_probable);
+    const bool walking = params_.greedy && scratch.ranked.empty();
+    if (!walking) std::pop_heap(open.begin(), open.end(), less_probable);
     const Reached best = open.back();
     open.pop_back();
     if (is_leaf(best.node)) {
@@ -207,9 +209,13 @@ void ProbabilityTree::rank(std::size_t k, Scratch& scratch) const {
     const std::size_t likeliest = likeliest_child(best.node, x, scratch);
     for (std::size_t c = 0; c < params_.arity; ++c) {
       const std::uint32_t child = children(best.node)[c];
-      if (child == none || (budget == 0 && c != likeliest)) continue;
+      if (child == none || (c == likeliest ? walking : budget == 0)) continue;
       open.push_back({best.log_probability + std::log(p[c]), child});
       std::push_heap(open.begin(), open.end(), less_probable);
+    }
+    if (walking) {  // next, wherever it would be in the heap
+      open.push_back({best.log_probability + std::log(p[likeliest]),
+                      children(best.node)[likeliest]});
     }
     if (budget > 0) --budget;
   }

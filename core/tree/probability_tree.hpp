@@ -24,7 +24,7 @@ struct ProbabilityTreeParams {
   std::size_t search_budget = 0;  // nodes expanded per label asked for; 0: no limit
   bool copy_leaves = false;       // Algorithm 3's copy of a split leaf's regressor, for arity 2
   std::uint64_t seed = 0;         // of the random shape
-  bool greedy = false;            // predict by following the likeliest child, without a search
+  bool greedy = false;            // the best label is where the likeliest children lead
   // The filter tree (Beygelzimer, Langford & Ravikumar 2009): a node learns from an example only
   // if all nodes below it on the label's path would have sent the example to the label.
   bool filter = false;

@@ -83,6 +83,13 @@ def test_predicting_changes_nothing(make, problem):
     assert pickle.dumps(clf.__getstate__()) == before
 
 
+def test_the_best_of_several_labels_is_the_one_predicted(make, problem):
+    X, y = problem
+    clf = make(random_state=0).fit(X, (y * 7) % K)
+    for k in (1, 2, 5):
+        np.testing.assert_array_equal(clf.predict_topk(X, k)[0][:, 0], clf.predict(X))
+
+
 def test_same_seed_same_model(make, problem):
     assert_same_model(make(random_state=3).fit(*problem), make(random_state=3).fit(*problem))
 
