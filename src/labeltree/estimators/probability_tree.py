@@ -127,7 +127,7 @@ class ProbabilityTreeClassifier(TreeClassifier):
             seed=self.seed_,
         )
 
-    def label_proba(self, X: Any, y: Any) -> NDArray[np.float64]:
+    def label_proba(self, X: Any, y: Any) -> NDArray[np.float32]:
         """Return the probability of one given label for each row, in logarithmic time.
 
         Parameters
@@ -144,11 +144,14 @@ class ProbabilityTreeClassifier(TreeClassifier):
         """
         matrix = self._matrix(X)
         targets = Targets.parse(y)
-        if targets.multilabel or len(targets) != matrix.rows:
-            raise ValueError(f"y must have one label for each of the {matrix.rows} rows")
+        self._require_form(targets)
+        if len(targets) != matrix.rows:
+            raise ValueError(f"X has {matrix.rows} rows, y has {len(targets)}")
         known = self._vocabulary.ids(targets.distinct)[targets.index]
         ids = np.where(known < 0, 0, known).astype(np.uint32)
-        return np.where(known < 0, 0.0, self._learner.label_probability(matrix, ids))
+        p: NDArray[np.float32] = self._learner.label_probability(matrix, ids)
+        p[known < 0] = 0.0
+        return p
 
     def predict_proba(self, X: Any) -> NDArray[np.float32]:
         """Return the probability of every label: an array of rows x labels, for few labels.
