@@ -72,7 +72,7 @@ class ProbabilityTreeClassifier(TreeClassifier):
         "tree": [StrOptions({"online", "random", "balanced"})],
         "alpha": [Interval(Real, 0, 1, closed="both")],
         "arity": [Interval(Integral, 2, 2**20, closed="both")],
-        "search_budget": [Interval(Integral, 0, None, closed="left")],
+        "search_budget": [Interval(Integral, 0, 2**32 - 1, closed="both")],
         "copy_leaves": ["boolean"],
         "loss": [StrOptions({"logistic", "squared"})],
     }
