@@ -1,4 +1,4 @@
-"""PECOC, slow and obvious: Algorithm 2 of the conditional probability tree's paper, and formula (4).
+"""PECOC, slow and obvious: Algorithm 2 of the probability tree's paper, and formula (4).
 
 There is no tree here: every regressor learns from every example.
 """
