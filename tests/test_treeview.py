@@ -5,6 +5,7 @@ import re
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from labeltree import (
@@ -50,7 +51,7 @@ def data():
 def models(data):
     X, y, weight = data
     return {
-        name: clf.set_params(random_state=0, passes=1).fit(X, y, sample_weight=weight)
+        name: clone(clf).set_params(random_state=0, passes=1).fit(X, y, sample_weight=weight)
         for name, clf in TREES.items()
     }
 
@@ -329,8 +330,9 @@ class TestMeasures:
         assert models[name].tree_.measures == {}
 
 
-@pytest.mark.parametrize("clf", [ProbabilityTreeClassifier(), LOMTreeClassifier()])
-def test_there_is_no_tree_before_a_label_was_learned(clf):
+@pytest.mark.parametrize("estimator", [ProbabilityTreeClassifier, LOMTreeClassifier])
+def test_there_is_no_tree_before_a_label_was_learned(estimator):
+    clf = estimator()
     with pytest.raises(NotFittedError, match="not fitted yet"):
         _ = clf.tree_
     clf.partial_fit(np.eye(2), [1, 2], sample_weight=[0, 0])
