@@ -32,15 +32,24 @@ std::uint32_t ProbabilityTree::add_node(std::uint32_t parent, LabelId label) {
   child_.resize(child_.size() + params_.arity, none);
   label_.push_back(label);
   leaves_.push_back(1);
-  bank_.resize(nodes() * models_per_node());
+  regressor_.push_back(none);
   leaf_[label] = node;
+  if (params_.arity == 2 || parent == none) add_regressors(node);
   return node;
+}
+
+// A leaf of a binary tree learns, too, for the day when it is split (Algorithm 3). In wider trees
+// only inner nodes and the root do: arity - 1 regressors for each label would make PECOC's cost
+// grow with the square of the labels.
+void ProbabilityTree::add_regressors(std::uint32_t node) {
+  regressor_[node] = static_cast<std::uint32_t>(bank_.models());
+  bank_.resize(bank_.models() + models_per_node());
 }
 
 // The regressor of a node for row 1 .. arity - 1 of the code. Row 0 would ask about all children;
 // its place is left empty, so that a node of eight or more children fills whole blocks of models.
 std::size_t ProbabilityTree::model(std::uint32_t node, std::size_t row) const {
-  return node * models_per_node() + row % models_per_node();
+  return regressor_[node] + row % models_per_node();
 }
 
 // The predictions of all regressors of a node, p[1] .. p[arity - 1].
@@ -85,6 +94,7 @@ void ProbabilityTree::child_probabilities(std::uint32_t node, const Example& x, 
 // Algorithm 2 at a node: regressor i learns whether the child is in its half.
 void ProbabilityTree::train(std::uint32_t node, std::size_t child, const Example& x,
                             float weight) {
+  if (regressor_[node] == none || weight == 0.0f) return;
   const float negative = params_.rule.loss == Loss::squared ? 0.0f : -1.0f;
   const auto target = [&](std::size_t row) { return in_half(row, child) ? 1.0f : negative; };
   if (params_.arity < 8) {
@@ -131,10 +141,11 @@ std::size_t ProbabilityTree::choose_child(std::uint32_t node, const Example& x,
   return best;
 }
 
-// Algorithm 3, the case of a new label.
+// Algorithm 3, the case of a new label; weight 0 only gives the label its place. A filter tree
+// learns afterwards, as which nodes may learn is decided from the leaf upwards.
 void ProbabilityTree::insert(LabelId y, const Example& x, float weight, Scratch& scratch) {
   if (nodes() == 0) {
-    add_node(none, y);
+    train(add_node(none, y), 0, x, weight);
     return;
   }
   std::uint32_t node = 0;
@@ -150,11 +161,8 @@ void ProbabilityTree::insert(LabelId y, const Example& x, float weight, Scratch&
   if (is_leaf(node)) {  // the leaf becomes a node with its old label on the left
     const LabelId old = label_[node];
     const std::uint32_t left = add_node(node, old);
-    if (params_.copy_leaves) {
-      for (std::size_t row = 1; row < params_.arity; ++row) {
-        bank_.copy(model(node, row), model(left, row));
-      }
-    }
+    if (regressor_[node] == none) add_regressors(node);
+    if (params_.copy_leaves && params_.arity == 2) bank_.copy(model(node, 1), model(left, 1));
     children(node)[0] = left;
     label_[node] = no_label;
     leaves_[node] = 2;
@@ -170,8 +178,8 @@ void ProbabilityTree::insert(LabelId y, const Example& x, float weight, Scratch&
 void ProbabilityTree::learn_one(LabelId y, float weight, bool seen, Scratch& scratch) {
   const Example x = scratch.examples[0];
   if (!seen) {
-    insert(y, x, weight, scratch);
-    return;
+    insert(y, x, params_.filter ? 0.0f : weight, scratch);
+    if (!params_.filter) return;
   }
   std::uint32_t node = leaf_[y];
   train(node, 0, x, weight);  // should the leaf be split, its old label will be child 0
@@ -191,7 +199,8 @@ std::size_t ProbabilityTree::likeliest_child(std::uint32_t node, const Example& 
 }
 
 // Best-first search: leaves come out in the order of their probabilities, as no node is more
-// probable than its parent. Past the budget only the best child of a node is followed.
+// probable than its parent. Past the budget only the best child of a node is followed. A greedy
+// tree first walks from best child to best child, and searches for the labels after the first.
 void ProbabilityTree::rank(std::size_t k, Scratch& scratch) const {
   const Example x = scratch.examples[0];
   std::vector<Reached>& open = scratch.open;
@@ -205,7 +214,8 @@ void ProbabilityTree::rank(std::size_t k, Scratch& scratch) const {
   const std::vector<float>& p = scratch.values;  // of the children of the node last looked at
   open.assign(1, {0.0f, 0});
   while (!open.empty() && scratch.ranked.size() < k) {
-    std::pop_heap(open.begin(), open.end(), less_probable);
+    const bool walking = params_.greedy && scratch.ranked.empty();
+    if (!walking) std::pop_heap(open.begin(), open.end(), less_probable);
     const Reached best = open.back();
     open.pop_back();
     if (is_leaf(best.node)) {
@@ -220,9 +230,13 @@ void ProbabilityTree::rank(std::size_t k, Scratch& scratch) const {
     const std::size_t likeliest = likeliest_child(best.node, x, scratch);
     for (std::size_t c = 0; c < params_.arity; ++c) {
       const std::uint32_t child = children(best.node)[c];
-      if (child == none || (budget == 0 && c != likeliest)) continue;
+      if (child == none || (c == likeliest ? walking : budget == 0)) continue;
       open.push_back({best.log_probability + std::log(p[c]), child});
       std::push_heap(open.begin(), open.end(), less_probable);
+    }
+    if (walking) {  // next, wherever it would be in the heap
+      open.push_back({best.log_probability + std::log(p[likeliest]),
+                      children(best.node)[likeliest]});
     }
     if (budget > 0) --budget;
   }
@@ -269,11 +283,12 @@ void ProbabilityTree::visit_state(StateVisitor& state) {
   state.array("label", label_);
   state.array("leaves", leaves_);
   state.array("leaf", leaf_);
+  state.array("regressor", regressor_);
   if (!state.restoring()) return;
   const auto require = StateVisitor::require;
   require(slot_.size() == nodes() && label_.size() == nodes() && leaves_.size() == nodes() &&
               child_.size() == nodes() * params_.arity && leaf_.size() == labels() &&
-              bank_.models() == nodes() * models_per_node(),
+              regressor_.size() == nodes(),
           "the arrays of the saved tree differ in length");
   for (std::size_t node = 0; node < nodes(); ++node) {
     require(node == 0 ? parent_[0] == none : parent_[node] < node,  // so there is no cycle
@@ -281,6 +296,9 @@ void ProbabilityTree::visit_state(StateVisitor& state) {
     require(slot_[node] < params_.arity, "the saved tree has a child out of place");
     require(label_[node] == no_label || label_[node] < labels(),
             "the saved tree has a label that does not exist");
+    const std::uint32_t first = regressor_[node];
+    require(first == none ? is_leaf(node) : first + models_per_node() <= bank_.models(),
+            "the saved tree has a regressor that is missing");
     for (std::size_t c = 0; c < params_.arity; ++c) {
       const std::uint32_t child = children(node)[c];
       require(child == none || (child > node && child < nodes()),

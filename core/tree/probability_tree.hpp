@@ -22,9 +22,9 @@ struct ProbabilityTreeParams {
   float alpha = 0.6f;             // Algorithm 3: 1 balances the tree, 0 follows the regressors
   std::size_t arity = 2;          // a power of two
   std::size_t search_budget = 0;  // nodes expanded per label asked for; 0: no limit
-  bool copy_leaves = false;       // Algorithm 3's copy of a split leaf's regressor
+  bool copy_leaves = false;       // Algorithm 3's copy of a split leaf's regressor, for arity 2
   std::uint64_t seed = 0;         // of the random shape
-  bool greedy = false;            // predict by following the likeliest child, without a search
+  bool greedy = false;            // the best label is where the likeliest children lead
   // The filter tree (Beygelzimer, Langford & Ravikumar 2009): a node learns from an example only
   // if all nodes below it on the label's path would have sent the example to the label.
   bool filter = false;
@@ -56,6 +56,7 @@ class ProbabilityTree : public TreeLearner {
   const std::uint32_t* children(std::uint32_t node) const { return &child_[node * params_.arity]; }
   bool is_leaf(std::uint32_t node) const { return label_[node] != no_label; }
   std::size_t models_per_node() const { return params_.arity == 2 ? 1 : params_.arity; }
+  void add_regressors(std::uint32_t node);
   std::size_t model(std::uint32_t node, std::size_t row) const;
   void ask(std::uint32_t node, const Example& x, float* p) const;
   void child_probabilities(std::uint32_t node, const Example& x, float* p) const;
@@ -72,6 +73,7 @@ class ProbabilityTree : public TreeLearner {
   std::vector<std::uint32_t> label_;   // of a leaf; no_label for inner nodes
   std::vector<std::uint32_t> leaves_;  // below a node
   std::vector<std::uint32_t> leaf_;    // of each label; none if it was never learned
+  std::vector<std::uint32_t> regressor_;  // a node's first model in the bank; none if it has none
 };
 
 }  // namespace labeltree

@@ -4,6 +4,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <bit>
+#include <string>
 #include <tuple>
 
 #include "bindings.hpp"
@@ -87,7 +88,8 @@ void bind_tree(nb::module_& m) {
              std::uint64_t seed, bool greedy, bool filter) {
             if (!(alpha >= 0.0f && alpha <= 1.0f)) invalid("alpha must be from 0 to 1");
             if (arity < 2 || arity > (1u << 20) || !std::has_single_bit(arity)) {
-              invalid("arity must be a power of two from 2 to 2^20");
+              invalid("arity is " + std::to_string(arity) +
+                      ", expected a power of two from 2 to 2^20");
             }
             if (search_budget > largest_count) invalid("search_budget must be below 2^32");
             if (rule.loss == Loss::hinge) invalid("hinge loss has no probabilities");

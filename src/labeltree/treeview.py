@@ -97,7 +97,9 @@ class Tree:
 
     def to_dict(self, node: int | None = None, max_depth: int = 50) -> dict[str, Any]:
         """Return the tree below a node (the first root by default) as nested dicts."""
-        node = self.roots[0] if node is None else node
+        node = self.roots[0] if node is None else int(node)
+        if not 0 <= node < self.n_nodes:
+            raise ValueError(f"node is {node}, expected one of the nodes 0 to {self.n_nodes - 1}")
         entry: dict[str, Any] = {
             "node": node,
             "weight": float(self.weight[node]),

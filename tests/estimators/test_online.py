@@ -83,6 +83,14 @@ def test_predicting_changes_nothing(make, problem):
     assert pickle.dumps(clf.__getstate__()) == before
 
 
+def test_the_best_of_several_labels_is_the_one_predicted(make, problem):
+    X, y = problem
+    y = np.random.default_rng(0).permutation(y)  # so that the learner is in doubt
+    clf = make(random_state=0).fit(X, y)
+    for k in (1, 2, 5):
+        np.testing.assert_array_equal(clf.predict_topk(X, k)[0][:, 0], clf.predict(X))
+
+
 def test_same_seed_same_model(make, problem):
     assert_same_model(make(random_state=3).fit(*problem), make(random_state=3).fit(*problem))
 

@@ -34,6 +34,14 @@ def pecoc(r, y):
     return 2 * sum(terms) / len(terms) - 1
 
 
+def regress(regressor, x):
+    """A regressor's estimate of the probability of its half."""
+    p = regressor.predict(x)
+    if regressor.loss == "squared":
+        return min(max(p, 0.0), 1.0)
+    return 1 / (1 + math.exp(-p))
+
+
 def objective(p, left, right, alpha):
     """Place a label on the right if this is positive; p is the probability of the right."""
     return (1 - alpha) * 2 * (p - 0.5) + alpha * math.log2(left / right)
@@ -68,7 +76,9 @@ class ProbabilityTree:
         self.leaf = {}
 
     def add_node(self, parent, slot, label):
-        regressors = {row: self.bank.new(self.rule) for row in range(1, self.arity)}
+        # In wide trees a leaf has none, unless it is the root.
+        learns = self.arity == 2 or parent is None
+        regressors = self.new_regressors() if learns else {}
         node = Node(len(self.nodes), parent, slot, label, regressors)
         if parent:
             parent.children[slot] = node
@@ -76,19 +86,16 @@ class ProbabilityTree:
         self.leaf[label] = node
         return node
 
+    def new_regressors(self):
+        return {row: self.bank.new(self.rule) for row in range(1, self.arity)}
+
     def train(self, node, child, x, h):
         negative = 0.0 if self.rule["loss"] == "squared" else -1.0
         for row, regressor in node.regressors.items():
             regressor.learn_observed(x, 1.0 if self.code[row][child] else negative, h)
 
-    def regress(self, regressor, x):
-        p = regressor.predict(x)
-        if self.rule["loss"] == "squared":
-            return min(max(p, 0.0), 1.0)
-        return 1 / (1 + math.exp(-p))
-
     def child_probabilities(self, node, x):
-        r = [1.0] + [self.regress(node.regressors[row], x) for row in range(1, self.arity)]
+        r = [1.0] + [regress(node.regressors[row], x) for row in range(1, self.arity)]
         q = {slot: max(pecoc(r, slot), SMALLEST) for slot in node.children}
         return {slot: value / sum(q.values()) for slot, value in q.items()}
 
@@ -117,7 +124,7 @@ class ProbabilityTree:
 
     def insert(self, x, y, h):
         if not self.nodes:
-            self.add_node(None, 0, y)
+            self.train(self.add_node(None, 0, y), 0, x, h)
             return
         node, slot = self.nodes[0], None
         while node and not node.is_leaf:
@@ -126,10 +133,10 @@ class ProbabilityTree:
             parent, node = node, node.children.get(slot)
         if node:
             left = self.add_node(node, 0, node.label)
-            if self.copy_leaves:
-                for row, regressor in node.regressors.items():
-                    copy = left.regressors[row]
-                    copy.w, copy.G, copy.t = regressor.w.copy(), regressor.G.copy(), regressor.t
+            if self.copy_leaves and self.arity == 2:
+                regressor, copy = node.regressors[1], left.regressors[1]
+                copy.w, copy.G, copy.t = regressor.w.copy(), regressor.G.copy(), regressor.t
+            node.regressors = node.regressors or self.new_regressors()
             node.label = None
             parent, slot = node, 1
             self.train(node, 1, x, h)

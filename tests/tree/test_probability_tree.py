@@ -221,6 +221,24 @@ class TestTree:
         assert parents[0] == parents[1]
         assert parents[0] != parents[2]
 
+    @pytest.mark.parametrize("arity", [2, 4])
+    def test_the_first_example_is_learned(self, arity):
+        """As every other: after one example of each of two labels, both are preferred alike."""
+        core = learned(np.eye(2), np.arange(2), arity=arity)
+        p = all_probabilities(core, np.eye(2))
+        np.testing.assert_allclose(p[0, 0], p[1, 1], rtol=0.1)
+        assert p[0, 0] > 0.55
+
+    @pytest.mark.parametrize("arity", [2, 4, 32])
+    def test_regressors_grow_with_the_labels(self, arity):
+        """In one wide node as many as labels, not their square."""
+        core = learned(np.eye(24), np.arange(24), arity=arity)
+        parent = core.state()["parent"]
+        inner = len(set(parent.tolist()) - {NONE})
+        expected = len(parent) if arity == 2 else inner * arity
+        assert len(core.state()["steps"]) == expected
+        assert expected <= 3 * 24
+
     def test_a_label_never_learned_is_impossible(self):
         X, y = problem()
         core = make_core(20, 32)
@@ -397,7 +415,9 @@ class TestState:
         np.testing.assert_array_equal(a, b)
         assert_same_state(first, second)
 
-    @pytest.mark.parametrize("name", ["parent", "slot", "child", "label", "leaves", "leaf"])
+    @pytest.mark.parametrize(
+        "name", ["parent", "slot", "child", "label", "leaves", "leaf", "regressor"]
+    )
     def test_wrong_length(self, name):
         X, y = problem()
         state = learned(X, y).state()
@@ -422,6 +442,8 @@ class TestState:
             ("child", 0, 0, "child that does not exist"),
             ("child", 1, 10**6, "child that does not exist"),
             ("leaf", 3, 10**6, "a leaf without its label"),
+            ("regressor", 0, 10**6, "regressor that is missing"),
+            ("regressor", 0, NONE, "regressor that is missing"),
         ],
     )
     def test_entry_out_of_range(self, name, index, value, message):

@@ -390,11 +390,14 @@ class OnlineClassifier(ClassifierMixin, Persistent):
         """Check rows to predict."""
         check_is_fitted(self)
         matrix = as_matrix(as_rows(self, X, reset=False))
+        self._check_learned()
+        return matrix
+
+    def _check_learned(self) -> None:
         if self.n_labels_ == 0:
             raise NotFittedError(
                 "no label was learned yet: all rows seen had no labels or weight zero"
             )
-        return matrix
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn what this estimator can do."""

@@ -15,6 +15,9 @@ from labeltree.estimators.tree import TreeClassifier
 class FixedTreeClassifier(TreeClassifier):
     """Base of trees whose shape does not depend on the features: a label goes where most room is.
 
+    The best label of a row is where the nodes send it; `predict_topk` finds the others by the
+    product of the nodes' estimates, which may be larger than that of the best.
+
     Parameters
     ----------
     loss : {"logistic", "squared"}, default="logistic"

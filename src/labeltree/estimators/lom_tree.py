@@ -64,7 +64,7 @@ class LOMTreeClassifier(TreeClassifier):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **TreeClassifier._parameter_constraints,
-        "max_nodes": [Interval(Integral, 1, None, closed="left"), None],
+        "max_nodes": [Interval(Integral, 1, 2**31 - 1, closed="both"), None],
         "swap_resistance": [Interval(Real, 1, None, closed="left")],
         "loss": [StrOptions({"logistic", "squared", "hinge"})],
     }

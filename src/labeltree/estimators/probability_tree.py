@@ -37,7 +37,8 @@ class ProbabilityTreeClassifier(TreeClassifier):
         is followed. 0 sets no limit: the labels returned are then exactly the most probable.
     copy_leaves : bool, default=False
         Whether a leaf that is split hands a copy of its regressor to its old label, as published.
-        In the hashed layout this costs a visit to every feature seen; it has not helped.
+        In the hashed layout this costs a visit to every feature seen; it has not helped. Leaves
+        have a regressor only where `arity` is 2.
     loss : {"logistic", "squared"}, default="logistic"
         What the regressors minimise.
     step : float, default=None
@@ -71,7 +72,7 @@ class ProbabilityTreeClassifier(TreeClassifier):
         "tree": [StrOptions({"online", "random", "balanced"})],
         "alpha": [Interval(Real, 0, 1, closed="both")],
         "arity": [Interval(Integral, 2, 2**20, closed="both")],
-        "search_budget": [Interval(Integral, 0, None, closed="left")],
+        "search_budget": [Interval(Integral, 0, 2**32 - 1, closed="both")],
         "copy_leaves": ["boolean"],
         "loss": [StrOptions({"logistic", "squared"})],
     }
@@ -126,7 +127,7 @@ class ProbabilityTreeClassifier(TreeClassifier):
             seed=self.seed_,
         )
 
-    def label_proba(self, X: Any, y: Any) -> NDArray[np.float64]:
+    def label_proba(self, X: Any, y: Any) -> NDArray[np.float32]:
         """Return the probability of one given label for each row, in logarithmic time.
 
         Parameters
@@ -143,11 +144,14 @@ class ProbabilityTreeClassifier(TreeClassifier):
         """
         matrix = self._matrix(X)
         targets = Targets.parse(y)
-        if targets.multilabel or len(targets) != matrix.rows:
-            raise ValueError(f"y must have one label for each of the {matrix.rows} rows")
+        self._require_form(targets)
+        if len(targets) != matrix.rows:
+            raise ValueError(f"X has {matrix.rows} rows, y has {len(targets)}")
         known = self._vocabulary.ids(targets.distinct)[targets.index]
         ids = np.where(known < 0, 0, known).astype(np.uint32)
-        return np.where(known < 0, 0.0, self._learner.label_probability(matrix, ids))
+        p: NDArray[np.float32] = self._learner.label_probability(matrix, ids)
+        p[known < 0] = 0.0
+        return p
 
     def predict_proba(self, X: Any) -> NDArray[np.float32]:
         """Return the probability of every label: an array of rows x labels, for few labels.

@@ -76,9 +76,9 @@ class RecallTreeClassifier(TreeClassifier):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **TreeClassifier._parameter_constraints,
-        "candidates": [Interval(Integral, 1, None, closed="left"), None],
-        "n_trees": [Interval(Integral, 1, None, closed="left")],
-        "max_depth": [Interval(Integral, 1, None, closed="left"), None],
+        "candidates": [Interval(Integral, 1, 2**32 - 1, closed="both"), None],
+        "n_trees": [Interval(Integral, 1, 1000, closed="both")],
+        "max_depth": [Interval(Integral, 1, 2**32 - 1, closed="both"), None],
         "stop": [StrOptions({"fit", "bernstein"})],
         "bound": [Interval(Real, 0, None, closed="left")],
         "path_features": [StrOptions({"path", "node", "none"})],

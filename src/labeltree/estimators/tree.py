@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_is_fitted, check_random_state
+from sklearn.utils.validation import check_random_state
 
 from labeltree import _core
 from labeltree.estimators.base import NO_LABEL, Batch, OnlineClassifier
@@ -49,7 +49,7 @@ class TreeClassifier(OnlineClassifier):
     @property
     def tree_(self) -> Tree:
         """The tree as it is now: nodes, leaves, depth, the path of a row, and ways to draw it."""
-        check_is_fitted(self)
+        self._check_learned()
         parent, label, weight, labels_below = self._learner.view()
         names = np.array([*self._vocabulary.tolist(), None], dtype=object)
         return Tree(
