@@ -21,8 +21,8 @@ class Learner {
   virtual void resize(std::size_t labels) = 0;
   virtual std::size_t labels() const = 0;
 
-  // The rows to come are those learned before, once more: they are no new evidence.
-  virtual void begin_pass() {}
+  // Tells whether the rows to come are those learned before, once more: no new evidence.
+  virtual void begin_pass(bool /*again*/) {}
 
   // Labels that have been seen in an example, and so may be predicted.
   virtual std::size_t learned_labels() const = 0;

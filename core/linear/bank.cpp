@@ -105,11 +105,13 @@ void Bank::encode(const Matrix& X, std::size_t row, ExampleBuffer& out) const {
             if (largest[slot] == 0.0f) return;
             if (scaled) value /= largest[slot];
             out.keys_.push_back(weights.key(slot));
+            out.slots_.push_back(static_cast<std::uint32_t>(slot));
             out.values_.push_back(value);
             entry.squared_norm += value * value;
           };
           visit_entries(X, row, append);
           out.keys_.push_back(weights.key(slots_));
+          out.slots_.push_back(static_cast<std::uint32_t>(slots_));
           out.values_.push_back(1.0f);
         },
         weights_);
@@ -145,7 +147,7 @@ void Bank::remove_indicators(const Example& before, ExampleBuffer& out) const {
 
 // The indicators of an example as an example of their own.
 Example Bank::indicators(const Example& x) {
-  return {x.indicator, x.indicator_value, x.indicators, 0.0f, x.rate, nullptr, nullptr, 0};
+  return {x.indicator, nullptr, x.indicator_value, x.indicators, 0.0f, x.rate, nullptr, nullptr, 0};
 }
 
 float Bank::predict(std::size_t model, const Example& x) const {

@@ -70,6 +70,7 @@ class Bank {
   void copy(std::size_t from, std::size_t to);
 
   const BankParams& params() const { return params_; }
+  std::size_t slots() const { return slots_; }  // that features may have in an Example
 
   void visit_state(StateVisitor& state, const std::string& prefix = "");
 

@@ -9,9 +9,10 @@ namespace labeltree {
 
 // One example: features scaled, the constant feature appended. `key` addresses a feature's weights
 // in the bank's storage; it is null for a dense row, whose values are padded with zeros to a
-// multiple of eight.
+// multiple of eight. `slot` numbers the features of a sparse row.
 struct Example {
   const std::uint64_t* key;
+  const std::uint32_t* slot;
   const float* value;
   std::size_t size;
   float squared_norm;
@@ -27,6 +28,7 @@ class ExampleBuffer {
  public:
   void clear() {
     keys_.clear();
+    slots_.clear();
     values_.clear();
     entries_.clear();
     indicators_.clear();
@@ -37,8 +39,15 @@ class ExampleBuffer {
 
   Example operator[](std::size_t i) const {
     const Entry& e = entries_[i];
-    return {e.dense ? nullptr : keys_.data() + e.key_begin, values_.data() + e.value_begin, e.size,
-            e.squared_norm, e.rate, indicators_.data(), ones_.data(), indicators_.size()};
+    return {e.dense ? nullptr : keys_.data() + e.key_begin,
+            e.dense ? nullptr : slots_.data() + e.key_begin,
+            values_.data() + e.value_begin,
+            e.size,
+            e.squared_norm,
+            e.rate,
+            indicators_.data(),
+            ones_.data(),
+            indicators_.size()};
   }
 
  private:
@@ -54,6 +63,7 @@ class ExampleBuffer {
   };
 
   std::vector<std::uint64_t> keys_;
+  std::vector<std::uint32_t> slots_;
   std::vector<float> values_;
   std::vector<Entry> entries_;
   std::vector<std::uint64_t> indicators_;  // of the only example there is when they are used

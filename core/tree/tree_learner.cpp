@@ -26,23 +26,30 @@ void TreeLearner::learn(const Matrix& X, const LabelSets& y, const float* weight
     } else {
       bank_.encode(X, row, scratch.examples);
     }
+    const bool ranked = predicted != nullptr && learned_labels_ > 0;
     if (predicted != nullptr) {
       scratch.ranked.clear();
-      if (learned_labels_ > 0) rank(1, scratch);
+      if (ranked) rank(1, scratch);
       predicted[i] = scratch.ranked.empty() ? no_label : scratch.ranked[0].label;
     }
     if (probability != nullptr && !y[row].empty()) {
       probability[i] = probability_of(y[row][0], scratch);
     }
-    if (w > 0.0f && !y[row].empty()) {
-      const LabelId label = y[row][0];
-      const bool seen = counts_[label] > 0.0;
-      if (!seen) ++learned_labels_;
-      counts_[label] += w;
-      learn_one(label, w, seen, scratch);
-    }
+    if (w > 0.0f && !y[row].empty()) learn_set(y[row], w, ranked, scratch);
     ++examples_;
   }
+}
+
+bool TreeLearner::count(LabelId y, float weight) {
+  const bool seen = counts_[y] > 0.0;
+  if (!seen) ++learned_labels_;
+  counts_[y] += weight;
+  return seen;
+}
+
+void TreeLearner::learn_set(std::span<const LabelId> y, float weight, bool /*ranked*/,
+                            Scratch& scratch) {
+  learn_one(y[0], weight, count(y[0], weight), scratch);
 }
 
 void TreeLearner::predict_topk(const Matrix& X, std::size_t k, std::size_t threads,

@@ -3,9 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "learner.hpp"
+#include "tree/label_index.hpp"
 
 namespace labeltree {
 
@@ -63,10 +65,22 @@ class TreeLearner : public Learner {
     std::vector<std::uint32_t> path;
     std::vector<float> values;
     std::vector<LabelId> candidates;
+    std::vector<float> evidence;         // for each candidate
+    float unfound = 0.0f;                // what to add for all of them
+    std::vector<ScoredLabel> found;
+    std::vector<std::uint32_t> order;
+    Similar similar;
   };
 
-  // Learns one example. `seen` tells whether the label was learned before.
-  virtual void learn_one(LabelId y, float weight, bool seen, Scratch& scratch) = 0;
+  // Learns an example with the given labels, at least one. `ranked` tells whether rank(1, scratch)
+  // was called for it just before.
+  virtual void learn_set(std::span<const LabelId> y, float weight, bool ranked, Scratch& scratch);
+
+  // Learns an example of one label. `seen` tells whether the label was learned before.
+  virtual void learn_one(LabelId /*y*/, float /*weight*/, bool /*seen*/, Scratch& /*scratch*/) {}
+
+  // Counts an example of a label; returns whether there was one before.
+  bool count(LabelId y, float weight);
 
   // Writes up to k labels into scratch.ranked, best first, for the example in scratch.examples.
   // Leaves the nodes it passed to the best label in scratch.path.

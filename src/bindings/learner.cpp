@@ -46,11 +46,13 @@ void bind_learner(nb::module_& m) {
             self.resize(labels);
           },
           nb::arg("labels"))
-      .def("begin_pass",
-           [](Learner& self) {
-             const auto lock = lock_without_gil<ExclusiveLock>(self.mutex());
-             self.begin_pass();
-           })
+      .def(
+          "begin_pass",
+          [](Learner& self, bool again) {
+            const auto lock = lock_without_gil<ExclusiveLock>(self.mutex());
+            self.begin_pass(again);
+          },
+          nb::arg("again"))
       .def_prop_ro("labels", &Learner::labels)
       .def_prop_ro("learned_labels", &Learner::learned_labels)
       .def_prop_ro("examples", &Learner::examples)

@@ -9,6 +9,7 @@
 
 #include "bindings.hpp"
 #include "signals.hpp"
+#include "tree/label_tree.hpp"
 #include "tree/lom_tree.hpp"
 #include "tree/probability_tree.hpp"
 #include "tree/recall_tree.hpp"
@@ -101,6 +102,47 @@ void bind_tree(nb::module_& m) {
           nb::arg("arity"), nb::arg("search_budget"), nb::arg("copy_leaves"), nb::arg("seed"),
           nb::arg("greedy") = false, nb::arg("filter") = false)
       .def("label_probability", &label_probability, nb::arg("X"), nb::arg("labels"));
+
+  nb::class_<LabelTree, TreeLearner>(m, "LabelTree", "Trees, an index and scorers.")
+      .def(
+          "__init__",
+          [](LabelTree* self, const BankParams& params, const Rule& tree, const Rule& scorer,
+             std::size_t trees, std::size_t tree_candidates, std::size_t search_budget,
+             float alpha, float tree_weight, std::size_t index_length,
+             std::size_t index_candidates, float index_weight, bool scorers, bool exclusive,
+             std::uint64_t seed) {
+            if (trees + index_length == 0) invalid("there must be a tree or an index");
+            for (const std::size_t count : {trees, tree_candidates, search_budget, index_length,
+                                            index_candidates}) {
+              if (count > largest_count) invalid("a count is not below 2^32");
+            }
+            if (!(alpha >= 0.0f && alpha <= 1.0f)) invalid("alpha must be from 0 to 1");
+            if (tree.loss != Loss::logistic || scorer.loss != Loss::logistic) {
+              invalid("only logistic loss has the probabilities that are needed");
+            }
+            new (self) LabelTree(params, {tree, scorer, trees, tree_candidates, search_budget,
+                                          alpha, tree_weight, index_length, index_candidates,
+                                          index_weight, scorers, exclusive, seed});
+          },
+          nb::arg("params"), nb::arg("tree"), nb::arg("scorer"), nb::kw_only(), nb::arg("trees"),
+          nb::arg("tree_candidates"), nb::arg("search_budget"), nb::arg("alpha"),
+          nb::arg("tree_weight"), nb::arg("index_length"), nb::arg("index_candidates"),
+          nb::arg("index_weight"), nb::arg("scorers"), nb::arg("exclusive"), nb::arg("seed"))
+      .def(
+          "organize",
+          [](LabelTree& self, const BoundMatrix& X, const BoundLabelSets& y) {
+            const auto lock = lock_without_gil<ExclusiveLock>(self.mutex());
+            require_features(X.view, self.bank().params().features);
+            if (y.rows != X.view.rows) invalid("X and y differ in length");
+            if (y.labels > self.labels()) invalid("a label id is not below the number of labels");
+            if (self.examples() > 0 || !self.view().parent.empty()) {
+              invalid("only a learner that has learned nothing is organized");
+            }
+            nb::gil_scoped_release release;
+            self.organize(X.view, y.view);
+          },
+          nb::arg("X"), nb::arg("y"))
+      .def_prop_ro("recall", &LabelTree::recall);
 
   nb::class_<LomTree, TreeLearner>(m, "LomTree", "The LOMtree.")
       .def(

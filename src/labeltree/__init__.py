@@ -7,6 +7,7 @@ from labeltree._version import __version__
 if TYPE_CHECKING:
     from labeltree.estimators import (
         FilterTreeClassifier,
+        LabelTreeClassifier,
         LOMTreeClassifier,
         OneAgainstAllClassifier,
         PECOCClassifier,
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = [
     "FilterTreeClassifier",
     "LOMTreeClassifier",
+    "LabelTreeClassifier",
     "OneAgainstAllClassifier",
     "PECOCClassifier",
     "ProbabilityTreeClassifier",

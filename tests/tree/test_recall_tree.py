@@ -105,7 +105,7 @@ class TestReference:
         for number in range(1, passes + 1):
             reference.passes = number
             if number > 1:
-                core.begin_pass()
+                core.begin_pass(again=True)
             expected = [
                 reference.learn(x, int(label), float(h))
                 for x, label, h in zip(as_dicts(X), y, weights, strict=True)

@@ -11,6 +11,7 @@ from labeltree.estimators.baselines import (
     PECOCClassifier,
     RandomTreeClassifier,
 )
+from labeltree.estimators.label_tree import LabelTreeClassifier
 from labeltree.estimators.lom_tree import LOMTreeClassifier
 from labeltree.estimators.one_against_all import OneAgainstAllClassifier
 from labeltree.estimators.probability_tree import ProbabilityTreeClassifier
@@ -20,6 +21,7 @@ __all__ = [
     "ESTIMATORS",
     "FilterTreeClassifier",
     "LOMTreeClassifier",
+    "LabelTreeClassifier",
     "OneAgainstAllClassifier",
     "OnlineClassifier",
     "PECOCClassifier",
@@ -32,6 +34,7 @@ __all__ = [
 ESTIMATORS: dict[str, type[OnlineClassifier]] = {
     estimator.__name__: estimator
     for estimator in (
+        LabelTreeClassifier,
         OneAgainstAllClassifier,
         ProbabilityTreeClassifier,
         RecallTreeClassifier,

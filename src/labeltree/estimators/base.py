@@ -91,6 +91,9 @@ class OnlineClassifier(ClassifierMixin, Persistent):
         """Return an indicator of the labels predicted for each row, one column a label id."""
         raise NotImplementedError  # only for estimators that take sets
 
+    def _organize(self, batch: Batch) -> None:
+        """Make what use there is of knowing all rows of `fit` beforehand."""
+
     def _settle(self, batch: Batch, *, streaming: bool) -> None:
         """Choose from the first batch what was left to the data."""
         self.scale_ = self.scale
@@ -152,12 +155,15 @@ class OnlineClassifier(ClassifierMixin, Persistent):
         self.__dict__ = new.__dict__  # only now is the old model given up
         random = check_random_state(self.random_state)
         order = np.arange(batch.matrix.rows)
-        for number in range(self.passes):
-            if number > 0:
-                self._learner.begin_pass()
-            if self.shuffle:
-                order = random.permutation(batch.matrix.rows)
-            self._learn(batch, order, record=number == 0)
+        self._organize(batch)
+        try:
+            for number in range(self.passes):
+                self._learner.begin_pass(again=number > 0)
+                if self.shuffle:
+                    order = random.permutation(batch.matrix.rows)
+                self._learn(batch, order, record=number == 0)
+        finally:
+            self._learner.begin_pass(again=False)
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:

@@ -42,9 +42,11 @@ class TreeClassifier(OnlineClassifier):
 
     def _settle(self, batch: Batch, *, streaming: bool) -> None:
         super()._settle(batch, streaming=streaming)
-        rows = "sparse" if sp.issparse(batch.rows) else "dense"
-        self.step_ = self._steps[rows] if self.step is None else self.step
+        self.step_ = self._default_step(batch) if self.step is None else self.step
         self.seed_ = int(check_random_state(self.random_state).randint(2**31 - 1))
+
+    def _default_step(self, batch: Batch) -> float:
+        return self._steps["sparse" if sp.issparse(batch.rows) else "dense"]
 
     @property
     def tree_(self) -> Tree:

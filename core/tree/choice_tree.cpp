@@ -1,0 +1,233 @@
+#include "tree/choice_tree.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "hash.hpp"
+
+namespace labeltree {
+namespace {
+
+constexpr float smallest_probability = 1e-6f;  // so that no leaf is ever impossible
+constexpr float noise = 0.05f;  // when a label is placed: trees of other seeds come out different
+
+bool less_probable(const Reached& a, const Reached& b) {
+  return a.log_probability != b.log_probability ? a.log_probability < b.log_probability
+                                                : a.node > b.node;
+}
+
+}  // namespace
+
+std::uint32_t ChoiceTree::add_node(std::uint32_t parent, std::size_t slot, LabelId label) {
+  const auto node = static_cast<std::uint32_t>(nodes());
+  parent_.push_back(parent);
+  slot_.push_back(static_cast<std::uint32_t>(slot));
+  child_.resize(child_.size() + width, none);
+  label_.push_back(label);
+  leaves_.push_back(1);
+  block_.push_back(none);
+  if (parent != none) child_[parent * width + slot] = node;
+  if (label != no_label) leaf_[label] = node;
+  return node;
+}
+
+void ChoiceTree::add_block(std::uint32_t node, Bank& bank) {
+  const std::size_t block = (bank.models() + width - 1) / width;
+  bank.resize((block + 1) * width);
+  block_[node] = static_cast<std::uint32_t>(block);
+}
+
+void ChoiceTree::organize(LabelClusters& clusters, Bank& bank) {
+  struct Range {
+    std::size_t begin, end;
+    std::uint32_t parent;
+    std::size_t slot;
+  };
+  std::vector<LabelId> order = clusters.labels();
+  std::vector<Range> ranges;
+  if (!order.empty()) ranges.push_back({0, order.size(), none, 0});
+  for (std::size_t next = 0; next < ranges.size(); ++next) {
+    const auto [begin, end, parent, slot] = ranges[next];
+    const std::size_t size = end - begin;
+    if (size == 1) {
+      add_node(parent, slot, order[begin]);
+      continue;
+    }
+    const std::uint32_t node = add_node(parent, slot, no_label);
+    leaves_[node] = static_cast<std::uint32_t>(size);
+    add_block(node, bank);
+    std::array<std::size_t, width + 1> cut;
+    for (std::size_t c = 0; c <= width; ++c) cut[c] = begin + size * c / width;
+    for (std::size_t step = width; size > width && step > 1; step /= 2) {  // halve, three times
+      for (std::size_t c = 0; c < width; c += step) {
+        const std::size_t from = cut[c], middle = cut[c + step / 2], to = cut[c + step];
+        clusters.split({order.data() + from, to - from}, middle - from);
+      }
+    }
+    for (std::size_t c = 0; c < width; ++c) {
+      if (cut[c] < cut[c + 1]) ranges.push_back({cut[c], cut[c + 1], node, c});
+    }
+  }
+}
+
+void ChoiceTree::child_probabilities(std::uint32_t node, const Example& x, const Bank& bank,
+                                     float* p) const {
+  bank.predict8(block_[node], x, p);
+  float total = 0.0f;
+  for (std::size_t c = 0; c < width; ++c) {
+    p[c] = children(node)[c] == none
+               ? 0.0f
+               : std::max(1.0f / (1.0f + std::exp(-p[c])), smallest_probability);
+    total += p[c];
+  }
+  if (!exclusive_) return;
+  for (std::size_t c = 0; c < width; ++c) p[c] /= total;
+}
+
+// Algorithm 3 of the conditional probability tree, for eight children: down to the child with the
+// largest (1 - alpha) p - alpha log2(leaves); an empty place is taken first.
+void ChoiceTree::insert(LabelId label, const Example& x, Bank& bank) {
+  if (nodes() == 0) {
+    add_node(none, 0, label);
+    return;
+  }
+  std::uint32_t node = 0;
+  std::size_t slot = 0;
+  while (!is_leaf(node)) {
+    float p[width];
+    child_probabilities(node, x, bank, p);
+    float best = -std::numeric_limits<float>::infinity();
+    for (std::size_t c = 0; c < width; ++c) {
+      const std::uint32_t child = children(node)[c];
+      if (child == none) {
+        slot = c;
+        break;
+      }
+      random_ += 0x9e3779b97f4a7c15ULL;
+      const float luck = noise * static_cast<float>(mix64(random_) >> 40) / float{1 << 24};
+      const float value = (1.0f - alpha_) * p[c] -
+                          alpha_ * std::log2(static_cast<float>(leaves_[child])) + luck;
+      if (value > best) {
+        best = value;
+        slot = c;
+      }
+    }
+    ++leaves_[node];
+    const std::uint32_t child = children(node)[slot];
+    if (child == none) break;
+    node = child;
+  }
+  if (is_leaf(node)) {  // the leaf becomes a node with its old label as the first child
+    const LabelId old = label_[node];
+    label_[node] = no_label;
+    leaves_[node] = 2;
+    add_block(node, bank);
+    add_node(node, 0, old);
+    slot = 1;
+  }
+  add_node(node, slot, label);
+}
+
+void ChoiceTree::learn(std::span<const LabelId> labels, const Example& x, float weight,
+                       const Rule& rule, Bank& bank) {
+  for (const LabelId label : labels) {
+    if (!has(label)) insert(label, x, bank);
+  }
+  below_.resize(nodes(), 0);
+  above_.clear();
+  for (const LabelId label : labels) {
+    for (std::uint32_t node = leaf_[label]; parent_[node] != none; node = parent_[node]) {
+      std::uint32_t& bits = below_[parent_[node]];
+      if (bits == 0) above_.push_back(parent_[node]);
+      bits |= 1u << slot_[node];
+    }
+  }
+  for (const std::uint32_t node : above_) {
+    float p[width], y[width];
+    bank.predict8(block_[node], x, p);
+    unsigned active = 0;
+    for (std::size_t c = 0; c < width; ++c) {
+      y[c] = below_[node] >> c & 1 ? 1.0f : -1.0f;
+      if (children(node)[c] != none) active |= 1u << c;
+    }
+    bank.learn8(block_[node], x, p, y, weight, rule, active);
+    below_[node] = 0;
+  }
+}
+
+void ChoiceTree::search(const Example& x, std::size_t n, std::size_t budget, const Bank& bank,
+                        const std::vector<double>& counts, std::vector<Reached>& open,
+                        std::vector<ScoredLabel>& found) const {
+  if (nodes() == 0) return;
+  const std::size_t wanted = found.size() + n;
+  if (budget == 0) budget = std::numeric_limits<std::size_t>::max();
+  open.assign(1, {0.0f, 0});
+  while (!open.empty() && found.size() < wanted) {
+    std::pop_heap(open.begin(), open.end(), less_probable);
+    const Reached best = open.back();
+    open.pop_back();
+    if (is_leaf(best.node)) {
+      const LabelId label = label_[best.node];
+      if (counts[label] > 0.0) found.push_back({best.log_probability, label});
+      continue;
+    }
+    float p[width];
+    child_probabilities(best.node, x, bank, p);
+    const std::size_t likeliest = static_cast<std::size_t>(std::max_element(p, p + width) - p);
+    for (std::size_t c = 0; c < width; ++c) {
+      const std::uint32_t child = children(best.node)[c];
+      if (child == none || (budget == 0 && c != likeliest)) continue;
+      open.push_back({best.log_probability + std::log(p[c]), child});
+      std::push_heap(open.begin(), open.end(), less_probable);
+    }
+    if (budget > 0) --budget;
+  }
+}
+
+float ChoiceTree::log_probability(LabelId label, const Example& x, const Bank& bank) const {
+  float sum = 0.0f;
+  for (std::uint32_t node = leaf_[label]; parent_[node] != none; node = parent_[node]) {
+    float p[width];
+    child_probabilities(parent_[node], x, bank, p);
+    sum += std::log(p[slot_[node]]);
+  }
+  return sum;
+}
+
+void ChoiceTree::visit_state(StateVisitor& state, const std::string& prefix, std::size_t labels,
+                             std::size_t models) {
+  state.value(prefix + "random", random_);
+  state.array(prefix + "parent", parent_);
+  state.array(prefix + "slot", slot_);
+  state.array(prefix + "child", child_);
+  state.array(prefix + "label", label_);
+  state.array(prefix + "leaves", leaves_);
+  state.array(prefix + "block", block_);
+  state.array(prefix + "leaf", leaf_);
+  if (!state.restoring()) return;
+  const auto require = StateVisitor::require;
+  require(slot_.size() == nodes() && label_.size() == nodes() && leaves_.size() == nodes() &&
+              block_.size() == nodes() && child_.size() == nodes() * width &&
+              leaf_.size() == labels,
+          "the arrays of the saved tree differ in length");
+  for (std::uint32_t node = 0; node < nodes(); ++node) {
+    require(node == 0 ? parent_[0] == none : parent_[node] < node,  // so there is no cycle
+            "the saved tree has a node whose parent comes after it");
+    require(slot_[node] < width, "the saved tree has a child out of place");
+    require(is_leaf(node) ? label_[node] < labels : (std::size_t{block_[node]} + 1) * width <= models,
+            "the saved tree has a label or a model that does not exist");
+    for (std::size_t c = 0; c < width; ++c) {
+      const std::uint32_t child = children(node)[c];
+      require(child == none || (child > node && child < nodes()),
+              "the saved tree has a child that does not exist");
+    }
+  }
+  for (std::size_t label = 0; label < labels; ++label) {
+    require(leaf_[label] == none || (leaf_[label] < nodes() && label_[leaf_[label]] == label),
+            "the saved tree has a label without its leaf");
+  }
+}
+
+}  // namespace labeltree

@@ -1,0 +1,82 @@
+// A probability tree of eight-way choices for label sets.
+//
+// Every label is a leaf. Each child of a node has one regressor that asks whether any label of the
+// example lies below the child, given that one lies below the node. The probability of a label is
+// the product of the answers along its path; of rows with one label each the answers at a node
+// are made to sum to one. The eight regressors of a node lie side by side in the bank and cost
+// about as much as one.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "linear/bank.hpp"
+#include "tree/clusters.hpp"
+#include "tree/tree_learner.hpp"
+
+namespace labeltree {
+
+class ChoiceTree {
+ public:
+  static constexpr std::size_t width = 8;
+
+  // `alpha`: how much balance counts when a new label is placed (Algorithm 3 of the conditional
+  // probability tree). `exclusive`: rows have one label each.
+  ChoiceTree(float alpha, bool exclusive, std::uint64_t seed)
+      : alpha_(alpha), exclusive_(exclusive), random_(seed) {}
+
+  void resize(std::size_t labels) { leaf_.resize(labels, none); }
+
+  // Builds the tree top-down from clusters; it must be empty.
+  void organize(LabelClusters& clusters, Bank& bank);
+
+  // Makes every label of a set a leaf and trains the nodes above.
+  void learn(std::span<const LabelId> labels, const Example& x, float weight, const Rule& rule,
+             Bank& bank);
+
+  // Appends up to `n` labels, the most probable first, with their log-probabilities: best-first,
+  // expanding at most `budget` nodes (0: any number) before it settles for what is nearest.
+  // Labels of count zero are passed over.
+  void search(const Example& x, std::size_t n, std::size_t budget, const Bank& bank,
+              const std::vector<double>& counts, std::vector<Reached>& open,
+              std::vector<ScoredLabel>& found) const;
+
+  // log P(label | x), for a label that has a leaf.
+  float log_probability(LabelId label, const Example& x, const Bank& bank) const;
+  bool has(LabelId label) const { return leaf_[label] != none; }
+
+  std::size_t nodes() const { return parent_.size(); }
+  std::uint32_t parent(std::uint32_t node) const { return parent_[node]; }
+  std::uint32_t leaf(LabelId label) const { return leaf_[label]; }
+  LabelId label(std::uint32_t node) const { return label_[node]; }
+  std::uint32_t leaves(std::uint32_t node) const { return leaves_[node]; }
+
+  void visit_state(StateVisitor& state, const std::string& prefix, std::size_t labels,
+                   std::size_t models);
+
+ private:
+  static constexpr std::uint32_t none = 0xffffffffu;
+
+  std::uint32_t add_node(std::uint32_t parent, std::size_t slot, LabelId label);
+  void add_block(std::uint32_t node, Bank& bank);
+  bool is_leaf(std::uint32_t node) const { return label_[node] != no_label; }
+  const std::uint32_t* children(std::uint32_t node) const { return &child_[node * width]; }
+  void child_probabilities(std::uint32_t node, const Example& x, const Bank& bank, float* p) const;
+  void insert(LabelId label, const Example& x, Bank& bank);
+
+  float alpha_;
+  bool exclusive_;
+  std::uint64_t random_;               // state of the tie-breaking noise
+  std::vector<std::uint32_t> parent_;  // of each node; none for the root
+  std::vector<std::uint32_t> slot_;    // which child of its parent a node is
+  std::vector<std::uint32_t> child_;   // eight a node; none where there is none
+  std::vector<std::uint32_t> label_;   // of a leaf; no_label for inner nodes
+  std::vector<std::uint32_t> leaves_;  // below a node
+  std::vector<std::uint32_t> block_;   // of eight models in the bank; none for a leaf
+  std::vector<std::uint32_t> leaf_;    // of each label; none if it has none
+  std::vector<std::uint32_t> below_;   // memory of learn: the children with labels, as bits
+  std::vector<std::uint32_t> above_;   // memory of learn: the nodes to train
+};
+
+}  // namespace labeltree

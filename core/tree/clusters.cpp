@@ -1,0 +1,114 @@
+#include "tree/clusters.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "hash.hpp"
+
+namespace labeltree {
+namespace {
+
+constexpr int rounds = 4;  // of 2-means; more move few labels
+
+template <class Visit>
+void visit_row(const Matrix& X, std::size_t row, Visit visit) {
+  if (X.dense()) {
+    for (std::size_t i = 0; i < X.cols; ++i) {
+      if (X.values[row * X.cols + i] != 0.0f) visit(i, X.values[row * X.cols + i]);
+    }
+  } else {
+    for (std::int64_t i = X.indptr[row]; i < X.indptr[row + 1]; ++i) {
+      visit(X.indices[i], X.values[i]);
+    }
+  }
+}
+
+}  // namespace
+
+LabelClusters::LabelClusters(const Matrix& X, const LabelSets& y, std::size_t labels,
+                             std::uint64_t seed)
+    : random_(seed), begin_(labels + 1, 0), left_(X.cols, 0.0f), right_(X.cols, 0.0f) {
+  std::vector<std::size_t> first(labels + 1, 0);  // of each label's rows, in the array of all
+  for (std::size_t row = 0; row < X.rows; ++row) {
+    for (const LabelId label : y[row]) ++first[label + 1];
+  }
+  for (std::size_t label = 0; label < labels; ++label) first[label + 1] += first[label];
+  std::vector<std::size_t> rows(first[labels]), next(first.begin(), first.end() - 1);
+  for (std::size_t row = 0; row < X.rows; ++row) {
+    for (const LabelId label : y[row]) rows[next[label]++] = row;
+  }
+  for (LabelId label = 0; label < labels; ++label) {
+    begin_[label] = entries_.size();
+    if (first[label] == first[label + 1]) continue;
+    labels_.push_back(label);
+    for (std::size_t i = first[label]; i < first[label + 1]; ++i) {
+      visit_row(X, rows[i], [&](std::size_t feature, float value) {
+        if (left_[feature] == 0.0f) touched_.push_back(static_cast<std::uint32_t>(feature));
+        left_[feature] += value;
+      });
+    }
+    double squares = 0.0;
+    for (const std::uint32_t feature : touched_) {
+      if (left_[feature] == 0.0f) continue;  // cancelled out, or noted twice
+      squares += double{left_[feature]} * left_[feature];
+      entries_.push_back({feature, left_[feature]});
+      left_[feature] = 0.0f;
+    }
+    touched_.clear();
+    const auto scale = static_cast<float>(squares > 0.0 ? 1.0 / std::sqrt(squares) : 0.0);
+    for (std::size_t i = begin_[label]; i < entries_.size(); ++i) entries_[i].value *= scale;
+  }
+  begin_[labels] = entries_.size();
+}
+
+void LabelClusters::add(LabelId label, std::vector<float>& sum) {
+  for (const Entry& entry : centroid(label)) {
+    if (left_[entry.feature] == 0.0f && right_[entry.feature] == 0.0f) {
+      touched_.push_back(entry.feature);
+    }
+    sum[entry.feature] += entry.value;
+  }
+}
+
+// Puts the labels that are nearer to the left sum than to the right one first.
+void LabelClusters::sort_by(std::span<LabelId> labels, std::size_t left) {
+  double left_squares = 0.0, right_squares = 0.0;
+  for (const std::uint32_t i : touched_) {
+    left_squares += double{left_[i]} * left_[i];
+    right_squares += double{right_[i]} * right_[i];
+  }
+  const auto inverse = [](double squares) {
+    return static_cast<float>(squares > 0.0 ? 1.0 / std::sqrt(squares) : 0.0);
+  };
+  const float l = inverse(left_squares), r = inverse(right_squares);
+  scored_.clear();
+  for (const LabelId label : labels) {
+    float score = 0.0f;
+    for (const Entry& entry : centroid(label)) {
+      score += entry.value * (r * right_[entry.feature] - l * left_[entry.feature]);
+    }
+    scored_.emplace_back(score, label);
+  }
+  std::nth_element(scored_.begin(), scored_.begin() + static_cast<std::ptrdiff_t>(left),
+                   scored_.end());
+  for (std::size_t i = 0; i < labels.size(); ++i) labels[i] = scored_[i].second;
+  for (const std::uint32_t i : touched_) left_[i] = right_[i] = 0.0f;
+  touched_.clear();
+}
+
+void LabelClusters::split(std::span<LabelId> labels, std::size_t left) {
+  if (left == 0 || left >= labels.size()) return;
+  const auto random_label = [&] {
+    random_ += 0x9e3779b97f4a7c15ULL;
+    return labels[mix64(random_) % labels.size()];
+  };
+  add(random_label(), left_);
+  add(random_label(), right_);
+  sort_by(labels, left);
+  for (int round = 1; round < rounds; ++round) {
+    for (std::size_t i = 0; i < labels.size(); ++i) add(labels[i], i < left ? left_ : right_);
+    sort_by(labels, left);
+  }
+}
+
+}  // namespace labeltree

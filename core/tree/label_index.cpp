@@ -1,0 +1,141 @@
+#include "tree/label_index.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace labeltree {
+namespace {
+
+float inverse_norm(double squared_norm) {
+  return squared_norm > 1e-12 ? static_cast<float>(std::pow(squared_norm, -0.375)) : 0.0f;
+}
+
+// The features of a sparse row; the last entry is the constant.
+std::size_t features(const Example& x) { return x.slot == nullptr ? 0 : x.size - 1; }
+
+// What makes a row's length 1, or 0 if nothing does.
+float unit_scale(const Example& x) {
+  const float scale = 1.0f / std::sqrt(x.squared_norm);
+  return std::isfinite(scale) ? scale : 0.0f;
+}
+
+constexpr float largest_weight = 1e15f;  // its square must be a number, too
+
+}  // namespace
+
+void LabelIndex::resize(std::size_t labels) {
+  squared_norm_.resize(labels, 0.0);
+  inverse_norm_.resize(labels, 0.0f);
+}
+
+void LabelIndex::add(LabelId label, const Example& x, float weight) {
+  if (weight > largest_weight) return;
+  const float scale = unit_scale(x);
+  double dot = 0.0;
+  for (std::size_t i = 0; i < features(x); ++i) {
+    const float value = scale * x.value[i];
+    if (!(value > 0.0f)) continue;
+    if (x.slot[i] >= postings_.size()) postings_.resize(x.slot[i] + 1);
+    std::vector<Posting>& list = postings_[x.slot[i]];
+    const auto own = std::find_if(list.begin(), list.end(),
+                                  [&](const Posting& p) { return p.label == label; });
+    if (own != list.end()) {
+      dot += double{own->sum} * value;
+      own->sum += weight * value;
+    } else if (list.size() < length_) {
+      list.push_back({label, weight * value});
+    } else {
+      const auto typical = [&](const Posting& p) { return p.sum * inverse_norm_[p.label]; };
+      const auto least =
+          std::min_element(list.begin(), list.end(), [&](const Posting& a, const Posting& b) {
+            return typical(a) < typical(b);
+          });
+      const float sum = weight * value;
+      if (sum * inverse_norm(squared_norm_[label] + double{weight} * weight) >= typical(*least)) {
+        *least = {label, sum};
+      }
+    }
+  }
+  squared_norm_[label] += weight * (2.0 * dot + weight);
+  inverse_norm_[label] = inverse_norm(squared_norm_[label]);
+}
+
+void LabelIndex::find(const Example& x, std::size_t n, std::span<const LabelId> without,
+                      float weight, Similar& similar) const {
+  similar.of_label.resize(squared_norm_.size(), 0.0f);
+  const float scale = unit_scale(x);
+  for (std::size_t i = 0; i < features(x); ++i) {
+    const float value = scale * x.value[i];
+    if (!(value > 0.0f) || x.slot[i] >= postings_.size()) continue;
+    for (const Posting& posting : postings_[x.slot[i]]) {
+      const float product = posting.sum * value;
+      if (product == 0.0f) continue;  // it vanished: all that is found is positive
+      float& sum = similar.of_label[posting.label];
+      if (sum == 0.0f) similar.found.push_back(posting.label);
+      sum += product;
+    }
+  }
+  for (const LabelId label : without) {
+    float& sum = similar.of_label[label];
+    if (sum == 0.0f) continue;
+    const double rest = double{sum} - weight;
+    const double norm = squared_norm_[label] - 2.0 * weight * sum + double{weight} * weight;
+    sum = rest > 1e-6 && inverse_norm_[label] > 0.0f
+              ? static_cast<float>(rest) * inverse_norm(norm) / inverse_norm_[label]
+              : 0.0f;
+  }
+  similar.nearest.clear();
+  for (const LabelId label : similar.found) {
+    similar.of_label[label] *= inverse_norm_[label];
+    if (similar.of_label[label] > 0.0f) similar.nearest.push_back(label);
+  }
+  if (similar.nearest.size() <= n) return;
+  std::nth_element(similar.nearest.begin(),
+                   similar.nearest.begin() + static_cast<std::ptrdiff_t>(n), similar.nearest.end(),
+                   [&](LabelId a, LabelId b) {
+                     const float sa = similar.of_label[a], sb = similar.of_label[b];
+                     return sa != sb ? sa > sb : a < b;
+                   });
+  similar.nearest.resize(n);
+}
+
+void LabelIndex::forget(Similar& similar) {
+  for (const LabelId label : similar.found) similar.of_label[label] = 0.0f;
+  similar.found.clear();
+}
+
+void LabelIndex::visit_state(StateVisitor& state, std::size_t labels, std::size_t slots) {
+  std::vector<std::uint32_t> size, label;
+  std::vector<float> sum;
+  if (!state.restoring()) {
+    for (const auto& list : postings_) {
+      size.push_back(static_cast<std::uint32_t>(list.size()));
+      for (const Posting& posting : list) {
+        label.push_back(posting.label);
+        sum.push_back(posting.sum);
+      }
+    }
+  }
+  state.array("index_size", size);
+  state.array("index_label", label);
+  state.array("index_sum", sum);
+  state.array("index_squared_norm", squared_norm_);
+  if (!state.restoring()) return;
+  const auto require = StateVisitor::require;
+  require(size.size() <= slots && label.size() == sum.size() && squared_norm_.size() == labels,
+          "the arrays of the saved index differ in length");
+  postings_.assign(size.size(), {});
+  std::size_t next = 0;
+  for (std::size_t slot = 0; slot < size.size(); ++slot) {
+    require(size[slot] <= label.size() - next, "the saved index is too short");
+    for (std::uint32_t i = 0; i < size[slot]; ++i, ++next) {
+      require(label[next] < labels, "the saved index has a label that does not exist");
+      postings_[slot].push_back({label[next], sum[next]});
+    }
+  }
+  require(next == label.size(), "the saved index is too long");
+  inverse_norm_.resize(labels);
+  std::transform(squared_norm_.begin(), squared_norm_.end(), inverse_norm_.begin(), inverse_norm);
+}
+
+}  // namespace labeltree

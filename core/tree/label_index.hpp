@@ -1,0 +1,53 @@
+// For every feature, the labels whose rows have it most: a bounded inverted index of centroids.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "labels.hpp"
+#include "linear/example.hpp"
+#include "state.hpp"
+
+namespace labeltree {
+
+// How similar labels are to an example; memory that one thread uses and uses again.
+struct Similar {
+  std::vector<float> of_label;    // zero for labels not found
+  std::vector<LabelId> found;
+  std::vector<LabelId> nearest;   // the best of those found, in any order
+};
+
+// A label's centroid is the sum c of its rows, made of length 1. The similarity of a row x is c . x / |c|^0.75:
+// between the cosine, which overrates labels of one row, and the plain sum, which overrates
+// frequent ones. Each feature remembers `length` labels at most, those it is most typical of, so
+// that an example costs its number of features times `length` whatever the number of labels. It is
+// made for words: values that are not positive are left out.
+class LabelIndex {
+ public:
+  explicit LabelIndex(std::size_t length) : length_(length) {}
+
+  void resize(std::size_t labels);
+  void add(LabelId label, const Example& x, float weight);
+
+  // Finds the `n` labels most similar to x. Of the labels in `without`, whose centroids have x in
+  // them with the given weight, it is taken out again. `forget` must follow.
+  void find(const Example& x, std::size_t n, std::span<const LabelId> without, float weight,
+            Similar& similar) const;
+  static void forget(Similar& similar);
+
+  void visit_state(StateVisitor& state, std::size_t labels, std::size_t slots);
+
+ private:
+  struct Posting {
+    LabelId label;
+    float sum;
+  };
+
+  std::size_t length_;
+  std::vector<std::vector<Posting>> postings_;  // of each feature slot
+  std::vector<double> squared_norm_;            // of each label's centroid
+  std::vector<float> inverse_norm_;             // 1 / |c|^0.75, derived
+};
+
+}  // namespace labeltree

@@ -1,0 +1,279 @@
+#include "tree/label_tree.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+
+namespace labeltree {
+namespace {
+
+constexpr float surest = 16.0f;  // log-odds beyond this are taken for this
+constexpr float gap = 1.0f;      // how much less probable than the last found a label not found is
+
+float log_odds(float log_probability) {
+  const float rest = -std::expm1(log_probability);  // 1 - p
+  if (!(rest > 0.0f)) return surest;
+  return std::clamp(log_probability - std::log(rest), -surest, surest);
+}
+
+bool contains(std::span<const LabelId> labels, LabelId label) {
+  return std::find(labels.begin(), labels.end(), label) != labels.end();
+}
+
+}  // namespace
+
+LabelTree::LabelTree(const BankParams& bank, const LabelTreeParams& params)
+    : TreeLearner(bank), params_(params), index_(params.index_length) {
+  for (std::size_t tree = 0; tree < params.trees; ++tree) {
+    trees_.emplace_back(params.alpha, params.exclusive, params.seed + tree);
+  }
+}
+
+void LabelTree::resize(std::size_t labels) {
+  TreeLearner::resize(labels);
+  for (ChoiceTree& tree : trees_) tree.resize(labels);
+  index_.resize(labels);
+  scorer_.resize(labels, none);
+}
+
+// Scorers take their places in the order of the first tree: those of siblings, which are often
+// candidates together, share their lines.
+void LabelTree::organize(const Matrix& X, const LabelSets& y) {
+  LabelClusters clusters(X, y, labels(), params_.seed);
+  for (ChoiceTree& tree : trees_) tree.organize(clusters, bank_);
+  if (!params_.scorers || trees_.empty()) return;
+  for (std::uint32_t node = 0; node < trees_[0].nodes(); ++node) {
+    if (trees_[0].label(node) != no_label) add_scorer(trees_[0].label(node));
+  }
+}
+
+void LabelTree::add_scorer(LabelId label) {
+  if (next_scorer_ % 8 == 0) {
+    next_scorer_ = static_cast<std::uint32_t>((bank_.models() + 7) / 8 * 8);
+    bank_.resize(next_scorer_ + 8);
+  }
+  scorer_[label] = next_scorer_++;
+}
+
+// Fills scratch.candidates, and scratch.evidence with the mean log-odds that the trees give them.
+void LabelTree::gather(std::size_t k, std::span<const LabelId> without, float weight,
+                       Scratch& scratch) const {
+  const Example x = scratch.examples[0];
+  std::vector<LabelId>& candidates = scratch.candidates;
+  std::vector<float>& evidence = scratch.evidence;
+  candidates.clear();
+  evidence.clear();
+  const auto place = [&](LabelId label) {
+    const auto at = static_cast<std::size_t>(
+        std::find(candidates.begin(), candidates.end(), label) - candidates.begin());
+    if (at == candidates.size()) {
+      candidates.push_back(label);
+      evidence.push_back(0.0f);
+    }
+    return at;
+  };
+  scratch.unfound = 0.0f;
+  const std::size_t wanted = std::max(k, params_.tree_candidates);
+  for (const ChoiceTree& tree : trees_) {
+    scratch.found.clear();
+    tree.search(x, wanted, params_.search_budget * wanted, bank_, counts_, scratch.open,
+                scratch.found);
+    const float unfound =
+        scratch.found.empty() ? -surest : log_odds(scratch.found.back().score - gap);
+    const auto share = 1.0f / static_cast<float>(trees_.size());
+    scratch.unfound += share * unfound;
+    for (const ScoredLabel& found : scratch.found) {
+      evidence[place(found.label)] += share * (log_odds(found.score) - unfound);
+    }
+  }
+  LabelIndex::forget(scratch.similar);
+  if (params_.index_length == 0) return;
+  index_.find(x, std::max(k, params_.index_candidates), without, weight, scratch.similar);
+  for (const LabelId label : scratch.similar.nearest) {
+    if (counts_[label] > 0.0) place(label);
+  }
+}
+
+// Calls visit(block, candidates) for every block of scorers that has candidates with a scorer.
+template <class Visit>
+void LabelTree::visit_blocks(Scratch& scratch, Visit visit) const {
+  std::vector<std::uint32_t>& order = scratch.order;
+  order.clear();
+  for (std::uint32_t i = 0; i < scratch.candidates.size(); ++i) {
+    if (scorer_[scratch.candidates[i]] != none) order.push_back(i);
+  }
+  const auto model = [&](std::uint32_t i) { return scorer_[scratch.candidates[i]]; };
+  std::sort(order.begin(), order.end(),
+            [&](std::uint32_t a, std::uint32_t b) { return model(a) < model(b); });
+  for (std::size_t begin = 0, end = 0; begin < order.size(); begin = end) {
+    const std::size_t block = model(order[begin]) / 8;
+    while (end < order.size() && model(order[end]) / 8 == block) ++end;
+    visit(block, std::span<const std::uint32_t>(order.data() + begin, end - begin));
+  }
+}
+
+// Sets scratch.ranked to the candidates, in their order, with their scores.
+void LabelTree::score(Scratch& scratch) const {
+  const std::vector<LabelId>& candidates = scratch.candidates;
+  scratch.ranked.resize(candidates.size());
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    float score = params_.tree_weight * (scratch.evidence[i] + scratch.unfound);
+    if (params_.index_length > 0) {
+      score += params_.index_weight * scratch.similar.of_label[candidates[i]];
+    }
+    scratch.ranked[i] = {score, candidates[i]};
+  }
+  if (!params_.scorers) return;
+  visit_blocks(scratch, [&](std::size_t block, std::span<const std::uint32_t> members) {
+    float p[8];
+    bank_.predict8(block, scratch.examples[0], p);
+    for (const std::uint32_t i : members) scratch.ranked[i].score += p[scorer_[candidates[i]] % 8];
+  });
+}
+
+// Turns scores, largest first, into probabilities. Of labels that exclude each other, all that are
+// no candidates have the share of the misses so far between them.
+void LabelTree::normalize(std::vector<ScoredLabel>& scored) const {
+  if (!params_.exclusive) {
+    for (ScoredLabel& s : scored) {
+      s.score = static_cast<float>(probability(Loss::logistic, s.score));
+    }
+    return;
+  }
+  double total = 0.0;
+  for (const ScoredLabel& s : scored) total += std::exp(double{s.score} - scored[0].score);
+  const double share = scored.size() == learned_labels() ? 1.0 : recall();
+  const float largest = scored[0].score;
+  for (ScoredLabel& s : scored) {
+    s.score = static_cast<float>(share * std::exp(double{s.score} - largest) / total);
+  }
+}
+
+void LabelTree::rank(std::size_t k, Scratch& scratch) const {
+  gather(k, {}, 0.0f, scratch);
+  score(scratch);
+  scratch.path.clear();
+  if (scratch.ranked.empty()) return;
+  std::sort(scratch.ranked.begin(), scratch.ranked.end(),
+            [](const ScoredLabel& a, const ScoredLabel& b) {
+              return a.score != b.score ? a.score > b.score : a.label < b.label;
+            });
+  normalize(scratch.ranked);
+  scratch.ranked.resize(std::min(k, scratch.ranked.size()));
+  std::uint32_t first = 0;  // node of the tree, in a numbering of all
+  for (const ChoiceTree& tree : trees_) {
+    const std::size_t begin = scratch.path.size();
+    for (std::uint32_t node = tree.leaf(scratch.ranked[0].label); node != none;
+         node = tree.parent(node)) {
+      scratch.path.push_back(first + node);
+    }
+    std::reverse(scratch.path.begin() + static_cast<std::ptrdiff_t>(begin), scratch.path.end());
+    first += static_cast<std::uint32_t>(tree.nodes());
+  }
+}
+
+// Candidates that exclude each other learn by the gradient of their softmax, which is that of a
+// logistic loss at the log-odds of their shares.
+void LabelTree::train_scorers(std::span<const LabelId> y, float weight, Scratch& scratch) {
+  score(scratch);
+  std::vector<ScoredLabel>& scored = scratch.ranked;
+  if (params_.exclusive) {
+    double total = 0.0;
+    float largest = -std::numeric_limits<float>::infinity();
+    for (const ScoredLabel& s : scored) largest = std::max(largest, s.score);
+    for (const ScoredLabel& s : scored) total += std::exp(double{s.score} - largest);
+    const auto log_total = static_cast<float>(std::log(total)) + largest;
+    for (ScoredLabel& s : scored) s.score = log_odds(s.score - log_total);
+  }
+  visit_blocks(scratch, [&](std::size_t block, std::span<const std::uint32_t> members) {
+    float p[8] = {}, target[8] = {};
+    unsigned active = 0;
+    for (const std::uint32_t i : members) {
+      const unsigned lane = scorer_[scored[i].label] % 8;
+      p[lane] = scored[i].score;
+      target[lane] = contains(y, scored[i].label) ? 1.0f : -1.0f;
+      active |= 1u << lane;
+    }
+    bank_.learn8(block, scratch.examples[0], p, target, weight, params_.scorer, active);
+  });
+}
+
+void LabelTree::learn_set(std::span<const LabelId> y, float weight, bool ranked,
+                          Scratch& scratch) {
+  const Example x = scratch.examples[0];
+  if (!ranked || again_) {  // in a later pass the index has the example already: leave it out
+    gather(0, again_ ? y : std::span<const LabelId>{}, weight, scratch);
+  }
+  for (const LabelId label : y) {
+    const bool found = contains(scratch.candidates, label);
+    if (!again_) {
+      sought_ += weight;
+      found_ += found ? weight : 0.0f;
+    }
+    // The true label learns even if it was missed. Of a set this would favour labels that are
+    // often missed: nothing weighs against it when they should not be predicted.
+    if (!found && params_.exclusive && counts_[label] > 0.0) {
+      scratch.candidates.push_back(label);
+      scratch.evidence.push_back(0.0f);
+    }
+  }
+  if (params_.scorers) {
+    for (const LabelId label : scratch.candidates) {
+      if (scorer_[label] == none) add_scorer(label);
+    }
+    train_scorers(y, weight, scratch);
+  }
+  for (ChoiceTree& tree : trees_) tree.learn(y, x, weight, params_.tree, bank_);
+  for (const LabelId label : y) {
+    count(label, weight);
+    if (params_.index_length > 0 && !again_) index_.add(label, x, weight);
+  }
+}
+
+TreeView LabelTree::view() const {
+  TreeView view;
+  for (const ChoiceTree& tree : trees_) {
+    const auto first = static_cast<std::uint32_t>(view.parent.size());
+    view.weight.resize(first + tree.nodes(), 0.0);
+    for (std::uint32_t node = 0; node < tree.nodes(); ++node) {
+      view.parent.push_back(tree.parent(node) == none ? no_node : first + tree.parent(node));
+      view.label.push_back(tree.label(node));
+      view.distinct.push_back(tree.leaves(node));
+    }
+    for (std::uint32_t node = static_cast<std::uint32_t>(tree.nodes()); node-- > 0;) {
+      if (tree.label(node) != no_label) view.weight[first + node] = counts_[tree.label(node)];
+      if (tree.parent(node) != none) {
+        view.weight[first + tree.parent(node)] += view.weight[first + node];
+      }
+    }
+  }
+  return view;
+}
+
+void LabelTree::visit_state(StateVisitor& state) {
+  TreeLearner::visit_state(state);
+  for (std::size_t tree = 0; tree < trees_.size(); ++tree) {
+    trees_[tree].visit_state(state, "tree" + std::to_string(tree) + "_", labels(), bank_.models());
+  }
+  index_.visit_state(state, labels(), bank_.slots());
+  state.array("scorer", scorer_);
+  state.value("next_scorer", next_scorer_);
+  state.value("sought", sought_);
+  state.value("found", found_);
+  if (!state.restoring()) return;
+  const auto require = StateVisitor::require;
+  require(scorer_.size() == labels() && next_scorer_ <= bank_.models(),
+          "the arrays of the saved scorers differ in length");
+  for (const std::uint32_t model : scorer_) {
+    require(model == none || model < bank_.models(), "the saved model has a scorer that is missing");
+  }
+  for (std::size_t label = 0; label < labels(); ++label) {
+    for (const ChoiceTree& tree : trees_) {
+      require(counts_[label] == 0.0 || tree.has(static_cast<LabelId>(label)),
+              "the saved tree has a label without a leaf");
+    }
+  }
+}
+
+}  // namespace labeltree

@@ -1,0 +1,78 @@
+// labeltree's own learner: trees and an index propose candidates, one scorer a label decides.
+//
+// The most probable labels of one or more choice trees, and the labels whose rows resemble the
+// example most, are its candidates. The score of a candidate is
+//
+//   tree_weight . mean over trees of logit P_tree(y | x)  +  index_weight . similarity  +  w_y . x
+//
+// and only the scorers w of candidates, and of the true label, learn: what trees and index leave
+// unexplained. The cost of an example is that of a few paths and a few dozen scorers, whatever
+// the number of labels.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "tree/choice_tree.hpp"
+#include "tree/label_index.hpp"
+#include "tree/tree_learner.hpp"
+
+namespace labeltree {
+
+struct LabelTreeParams {
+  Rule tree;
+  Rule scorer;
+  std::size_t trees = 1;
+  std::size_t tree_candidates = 10;   // of each tree
+  std::size_t search_budget = 4;      // nodes expanded for each of them; 0: no limit
+  float alpha = 0.8f;                 // of the trees
+  float tree_weight = 0.5f;
+  std::size_t index_length = 0;       // labels kept for a feature; 0: no index
+  std::size_t index_candidates = 15;
+  float index_weight = 10.0f;
+  bool scorers = true;     // without them, trees and index decide
+  bool exclusive = true;   // rows have one label each: candidates compete in a softmax
+  std::uint64_t seed = 0;
+};
+
+class LabelTree : public TreeLearner {
+ public:
+  LabelTree(const BankParams& bank, const LabelTreeParams& params);
+
+  // Builds the trees from clusters of labels, where all rows are known. Nothing may be learned yet.
+  void organize(const Matrix& X, const LabelSets& y);
+
+  void resize(std::size_t labels) override;
+  void begin_pass(bool again) override { again_ = again; }
+  void visit_state(StateVisitor& state) override;
+  TreeView view() const override;
+
+  // The share of the labels of examples that were among their candidates before they were learned.
+  double recall() const { return (found_ + 1.0) / (sought_ + 2.0); }
+
+ protected:
+  void learn_set(std::span<const LabelId> y, float weight, bool ranked, Scratch& scratch) override;
+  void rank(std::size_t k, Scratch& scratch) const override;
+
+ private:
+  static constexpr std::uint32_t none = 0xffffffffu;
+
+  void gather(std::size_t k, std::span<const LabelId> without, float weight,
+              Scratch& scratch) const;
+  void score(Scratch& scratch) const;
+  void train_scorers(std::span<const LabelId> y, float weight, Scratch& scratch);
+  void add_scorer(LabelId label);
+  template <class Visit> void visit_blocks(Scratch& scratch, Visit visit) const;
+  void normalize(std::vector<ScoredLabel>& scored) const;
+
+  LabelTreeParams params_;
+  std::vector<ChoiceTree> trees_;
+  LabelIndex index_;
+  std::vector<std::uint32_t> scorer_;  // a label's model in the bank; none before it is needed
+  std::uint32_t next_scorer_ = 0;      // the model of the next scorer; a multiple of 8: none left
+  double sought_ = 0.0;
+  double found_ = 0.0;
+  bool again_ = false;
+};
+
+}  // namespace labeltree

@@ -1,0 +1,252 @@
+"""labeltree's own learner."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from labeltree import _core
+from labeltree.estimators.base import NO_LABEL, Batch
+from labeltree.estimators.tree import TreeClassifier
+from labeltree.validation import as_threads
+
+
+class LabelTreeClassifier(TreeClassifier):
+    """Trees and an index propose a few labels, one scorer a label decides among them.
+
+    The most probable labels of `n_trees` probability trees, and the labels whose rows share most
+    words with the example, are its candidates. A candidate's score is the trees' log-odds, its
+    similarity, and the prediction of its own linear model, which learns what these leave
+    unexplained. Only the models of candidates learn, so that an example costs a few paths and a
+    few dozen models whatever the number of labels. Rows may have one label or a set of labels.
+
+    `partial_fit` grows the trees label by label. `fit` knows all rows beforehand and first puts
+    labels beside those they resemble, by balanced clustering; the progressive validation of its
+    first pass is made with such trees.
+
+    Parameters
+    ----------
+    n_trees : int, default=None
+        Trees whose candidates are united; None takes 3, or 1 beside an index.
+    candidates : int, default=10
+        Labels that each tree proposes.
+    search_budget : int, default=4
+        Nodes that the search may expand for each of them; 0 sets no limit.
+    alpha : float, default=0.8
+        How much balance counts when a new label is placed, as for `ProbabilityTreeClassifier`.
+    index : {"auto", True, False}, default="auto"
+        Whether to keep, for each feature, the labels it is most typical of, and to propose the
+        labels most similar to a row. "auto" does so for sparse rows of unit length (tf-idf).
+    index_length : int, default=128
+        Labels kept for each feature.
+    index_candidates : int, default=15
+        Labels that the index proposes.
+    scorers : bool, default=True
+        Whether labels have scorers. Without them, trees and index decide.
+    organize : bool, default=True
+        Whether `fit` clusters the labels before it learns.
+    step : float, default=None
+        Size of the steps of the trees; None takes 1.5 for sparse rows of one label each, 0.5 for
+        sparse rows with sets and 0.4 for dense rows.
+    scorer_step : float, default=None
+        Size of the steps of the scorers; None takes 0.4 for rows of one label each and 0.2 for
+        sets; 0.7 for sets on rows of unit length, with plain steps.
+    threshold : float, default=0.5
+        Labels of a set are predicted from this probability on.
+    scale, layout, bits, min_gradient
+        As for `OneAgainstAllClassifier`.
+    passes, shuffle, random_state, n_jobs
+        As for `OneAgainstAllClassifier`; `n_jobs` is for prediction.
+
+    Attributes
+    ----------
+    classes_, n_labels_, progress_
+        As for `OneAgainstAllClassifier`.
+    tree_ : Tree
+        The trees as they are now, one after the other.
+    recall_ : float
+        The share of labels that were among the candidates before their example was learned.
+
+    Examples
+    --------
+    >>> from labeltree import LabelTreeClassifier
+    >>> from labeltree.datasets import make_multiclass
+    >>> X, y = make_multiclass(3000, 100)
+    >>> clf = LabelTreeClassifier(random_state=0).fit(X[:2500], y[:2500])
+    >>> clf.score(X[2500:], y[2500:]) > 0.9
+    True
+    >>> labels, probabilities = clf.predict_topk(X[2500:], k=3)
+    >>> labels.shape
+    (500, 3)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **TreeClassifier._parameter_constraints,
+        "n_trees": [Interval(Integral, 1, 1000, closed="both"), None],
+        "candidates": [Interval(Integral, 1, 2**20, closed="both")],
+        "search_budget": [Interval(Integral, 0, 2**20, closed="both")],
+        "alpha": [Interval(Real, 0, 1, closed="both")],
+        "index": [StrOptions({"auto"}), "boolean"],
+        "index_length": [Interval(Integral, 1, 2**20, closed="both")],
+        "index_candidates": [Interval(Integral, 1, 2**20, closed="both")],
+        "scorers": ["boolean"],
+        "organize": ["boolean"],
+        "scorer_step": [Interval(Real, 0, None, closed="neither"), None],
+        "threshold": [Interval(Real, 0, 1, closed="both")],
+    }
+    _settled: ClassVar[tuple[str, ...]] = (
+        *TreeClassifier._settled,
+        "index_",
+        "n_trees_",
+        "scorer_step_",
+        "scorer_update_",
+        "exclusive_",
+    )
+    _changeable: ClassVar[tuple[str, ...]] = (*TreeClassifier._changeable, "threshold")
+    _takes_sets: ClassVar[bool] = True
+
+    index_: bool
+    n_trees_: int
+    scorer_step_: float
+    scorer_update_: str
+    exclusive_: bool
+
+    def __init__(
+        self,
+        *,
+        n_trees: int | None = None,
+        candidates: int = 10,
+        search_budget: int = 4,
+        alpha: float = 0.8,
+        index: Literal["auto"] | bool = "auto",
+        index_length: int = 128,
+        index_candidates: int = 15,
+        scorers: bool = True,
+        organize: bool = True,
+        step: float | None = None,
+        scorer_step: float | None = None,
+        threshold: float = 0.5,
+        scale: Literal["auto", "max", "none"] = "auto",
+        layout: Literal["auto", "dense", "hashed"] = "auto",
+        bits: int | None = None,
+        min_gradient: float = 1e-3,
+        passes: int = 3,
+        shuffle: bool = True,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_trees = n_trees
+        self.candidates = candidates
+        self.search_budget = search_budget
+        self.alpha = alpha
+        self.index = index
+        self.index_length = index_length
+        self.index_candidates = index_candidates
+        self.scorers = scorers
+        self.organize = organize
+        self.step = step
+        self.scorer_step = scorer_step
+        self.threshold = threshold
+        self.scale = scale
+        self.layout = layout
+        self.bits = bits
+        self.min_gradient = min_gradient
+        self.passes = passes
+        self.shuffle = shuffle
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _settle(self, batch: Batch, *, streaming: bool) -> None:
+        sparse = sp.issparse(batch.rows)
+        self.exclusive_ = not batch.targets.multilabel
+        super()._settle(batch, streaming=streaming)
+        words = sparse and self.scale_ == "none"
+        self.index_ = words if self.index == "auto" else bool(self.index) and sparse
+        self.n_trees_ = self.n_trees or (1 if self.index_ else 3)
+        plain = words and not self.exclusive_
+        self.scorer_update_ = "sgd" if plain else "adaptive"
+        default = 0.7 if plain else 0.4 if self.exclusive_ else 0.2
+        self.scorer_step_ = self.scorer_step or default
+
+    def _default_step(self, batch: Batch) -> float:
+        if not sp.issparse(batch.rows):
+            return 0.4
+        return 1.5 if self.exclusive_ else 0.5
+
+    def _make_learner(self) -> _core.LabelTree:
+        fixed = self._fixed
+        return _core.LabelTree(
+            self._bank_params(),
+            self._rule(self.step_),
+            self._rule(self.scorer_step_, update=self.scorer_update_),
+            trees=self.n_trees_,
+            tree_candidates=fixed["candidates"],
+            search_budget=fixed["search_budget"],
+            alpha=fixed["alpha"],
+            tree_weight=self._tree_weight(),
+            index_length=fixed["index_length"] if self.index_ else 0,
+            index_candidates=fixed["index_candidates"],
+            index_weight=10.0 if self.exclusive_ else 4.0,
+            scorers=fixed["scorers"],
+            exclusive=self.exclusive_,
+            seed=self.seed_,
+        )
+
+    def _tree_weight(self) -> float:
+        """Return how far the trees' log-odds are trusted; nothing else decides if it is alone."""
+        if not self._fixed["scorers"] and not self.index_:
+            return 1.0
+        return 0.5 if self.exclusive_ else 0.7
+
+    def _organize(self, batch: Batch) -> None:
+        if self._fixed["organize"]:
+            self._learner.resize(len(self._vocabulary))
+            ids = batch.targets.ids(self._vocabulary)
+            self._learner.organize(batch.matrix, _core.LabelSets(batch.targets.offset, ids))
+
+    @property
+    def recall_(self) -> float:
+        """The share of labels that were candidates before their example was learned."""
+        return float(self._learner.recall)
+
+    def _above_threshold(self, matrix: _core.Matrix) -> sp.csr_matrix:
+        found = self._fixed["candidates"] * self.n_trees_
+        found += self._fixed["index_candidates"] if self.index_ else 0
+        ids, p = self._learner.predict_topk(
+            matrix, min(found, self.n_labels_), as_threads(self.n_jobs)
+        )
+        rows, places = np.nonzero((p >= self.threshold) & (ids != NO_LABEL))
+        shape = (matrix.rows, len(self._vocabulary))
+        columns = ids[rows, places].astype(np.int64)
+        indicator = sp.csr_matrix(
+            (np.ones(len(rows), dtype=np.int64), (rows, columns)), shape=shape
+        )
+        indicator.sort_indices()
+        return indicator
+
+    def predict_proba(self, X: Any) -> NDArray[np.float32]:
+        """Return the probability of every label: an array of rows x labels, for few labels.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+            Columns in the order of `classes_`; 0 for labels never learned. For single labels
+            each row sums to 1; for label sets each label has a probability of its own.
+        """
+        matrix = self._matrix(X)
+        ids, scores = self._topk(matrix, self.n_labels_)
+        found = ids != NO_LABEL
+        p = np.zeros((matrix.rows, len(self._vocabulary)), dtype=np.float32)
+        rows = np.nonzero(found)[0]
+        p[rows, ids[found].astype(np.int64)] = scores[found]
+        return p
