@@ -26,6 +26,7 @@ __all__ = [
     "depth_histogram",
     "leaf_size_histogram",
     "learning_curve",
+    "picture_format",
     "precision_by_frequency",
     "write",
 ]
@@ -52,12 +53,17 @@ def write(ax: Axes, path: str | os.PathLike[str]) -> None:
         Such as ``curve.png`` or ``curve.svg``.
     """
     figure: Any = ax.get_figure()
-    suffix = Path(path).suffix.removeprefix(".") or "png"
-    known = figure.canvas.get_supported_filetypes()
-    if suffix not in known:
-        raise ValueError(f"{path}: a name ending in .{', .'.join(sorted(known))} was expected")
     with modelfile.replacing(path) as beside:
-        figure.savefig(beside, format=suffix, dpi=150)
+        figure.savefig(beside, format=picture_format(path), dpi=150)
+
+
+def picture_format(path: str | os.PathLike[str]) -> str:
+    """Return the format of a picture, by the end of its name."""
+    suffix = Path(path).suffix.removeprefix(".").lower()
+    known = Figure().canvas.get_supported_filetypes()
+    if suffix not in known:
+        raise ValueError(f"{path}: expected a name ending in .{', .'.join(sorted(known))}")
+    return suffix
 
 
 def learning_curve(*runs: Any, labels: list[str] | None = None, ax: Axes | None = None) -> Axes:

@@ -63,7 +63,10 @@ def _leave(code: int) -> None:
         sys.stdout.flush()
     except OSError:  # a full disk was reported already, and must not be once more
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    if any(thread.name == "labeltree-reader" for thread in threading.enumerate()):
-        sys.stderr.flush()
-        os._exit(code)
+    for thread in threading.enumerate():
+        if thread.name == "labeltree-reader":
+            thread.join(timeout=1)
+            if thread.is_alive():
+                sys.stderr.flush()
+                os._exit(code)
     sys.exit(code)

@@ -58,7 +58,7 @@ def explain(model: Path, clf: OnlineClassifier, example: str) -> Explanation:
         )
     header = b""
     if settings["format"] == "xmc":
-        header = _line(name, 1) + b"\n"
+        header = b" ".join([b"1", *_line(name, 1).split()[1:]]) + b"\n"  # of a file of one row
     line = _line(name, int(number))
     fixed, tokens, joiner = _split(line, settings["format"])
     # The whole line first, so that a bad one is reported as it is.

@@ -24,6 +24,7 @@ from labeltree.cli.reading import Piece, expand, pieces, prefetch, take, targets
 from labeltree.data import Stream, stream
 from labeltree.data.formats import detect_common_format, make_format
 from labeltree.estimators import OnlineClassifier, load
+from labeltree.validation import as_threads
 
 DEFAULT_FEATURES = 2**24  # of formats that do not tell
 
@@ -79,6 +80,7 @@ def train(
     OnlineClassifier
         The estimator. After Ctrl-C the model learned so far has been saved.
     """
+    as_threads(threads)  # all that may be wrong is told before a byte is read
     training = Training(model, Every.parse(checkpoint_every), display or Display())
     require_writable(model)
     given = {"format": format, "reader_options": reader_options, "params": params}
@@ -89,7 +91,7 @@ def train(
     if label_sets is not None:
         training.label_sets = label_sets
     training.clf.n_jobs = threads
-    training.clf._validate_params()  # before a byte is read
+    training.clf._validate_params()
     try:
         while not training.run.finished:
             training.learn_pass(skip_bad_lines=skip_bad_lines)
@@ -132,8 +134,9 @@ def train_and_report(
     for name in expand(test):
         open(name, "rb").close()  # what is missing is better known before hours of learning
     if plot is not None:
-        from labeltree.plot import learning_curve, write  # which needs matplotlib
+        from labeltree.plot import learning_curve, picture_format, write  # needs matplotlib
 
+        picture_format(plot)
         require_writable(plot)
     clf = train(data, model, display=display, **options)
     if test:

@@ -1,0 +1,73 @@
+"""What is read from the estimators' source is what the classes are."""
+
+import inspect
+import subprocess
+import sys
+from numbers import Integral, Real
+
+import pytest
+from sklearn.utils._param_validation import Interval, StrOptions
+
+import labeltree
+from labeltree.cli import algorithms
+from labeltree.estimators import ESTIMATORS
+
+from .conftest import execute
+
+
+def test_every_estimator_has_a_name():
+    assert set(algorithms.names().values()) == set(ESTIMATORS)
+    assert algorithms.names()["lom-tree"] == "LOMTreeClassifier"
+    assert algorithms._dashed("LdSM") == "ldsm"
+    for name, estimator in ESTIMATORS.items():
+        assert algorithms.names()[algorithms.name_of(estimator)] == name
+
+
+@pytest.mark.parametrize("algorithm", algorithms.names())
+def test_parameters_are_those_of_the_class(algorithm):
+    estimator = algorithms.estimator_class(algorithm)
+    signature = inspect.signature(estimator).parameters
+    found = {p.name: p for p in algorithms.parameters(algorithm)}
+    assert set(signature) - set(found) <= algorithms._NOT_OPTIONS
+    for name, parameter in found.items():
+        assert parameter.default == signature[name].default
+        assert parameter.help, f"{name} is not described"
+        for constraint in estimator._parameter_constraints[name]:
+            if isinstance(constraint, StrOptions):
+                assert set(parameter.choices) == constraint.options
+            elif isinstance(constraint, Interval):
+                assert {Integral: int, Real: float}[constraint.type] is parameter.kind
+            elif constraint == "boolean":
+                assert parameter.kind is bool
+    assert algorithms.summary(algorithm) == estimator.__doc__.partition("\n")[0]
+
+
+def test_help_lists_the_parameters_of_an_algorithm(cli):
+    recall = cli("train", "--algorithm", "recall-tree", "--help").out
+    assert "--scorer-step" in recall
+    assert "--always-train / --no-always-train" in recall
+    assert "[fit|bernstein]" in recall
+    assert "--alpha" not in recall
+    assert "--alpha" in cli("train", "--help").out  # of the default
+    assert "--swap-resistance" in cli("tune", "--algorithm=lom-tree", "--help").out
+
+
+def test_without_a_command_the_commands_are_listed(cli):
+    out = cli().out
+    assert all(name in out for name in ("train", "predict", "evaluate", "inspect", "tune", "demo"))
+    assert cli("--version").out == f"labeltree {labeltree.__version__}\n"
+
+
+def test_help_imports_nothing_heavy():
+    code = (
+        "import sys; from labeltree.cli.app import build\n"
+        "for arguments in (['train', '--algorithm', 'recall-tree', '--help'], ['--help']):\n"
+        "    build(arguments)(arguments, standalone_mode=False)\n"
+        "heavy = {'numpy', 'scipy', 'sklearn', 'safetensors', 'labeltree._core', 'rich'}\n"
+        "assert not heavy & set(sys.modules), heavy & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
+
+
+def test_python_m_is_the_command_line():
+    assert "Usage" in execute("--help").stdout
