@@ -144,6 +144,23 @@ class Tree:
             ]
         return entry
 
+    def to_html(self) -> str:
+        """Return the shape of the tree for a notebook: how many nodes there are at each depth."""
+        counts = np.bincount(self.depths)
+        leaves = np.bincount(self.depths[self.leaves], minlength=len(counts))
+        bars = "".join(
+            f'<tr><td style="text-align:right">{depth}</td><td style="text-align:left">'
+            f'<div style="width:{max(1, 240 * count // counts.max())}px;height:.8em;'
+            f'background:#4a7ebb"></div></td><td>{count:,} nodes, {leaf:,} leaves</td></tr>'
+            for depth, (count, leaf) in enumerate(
+                zip(counts.tolist(), leaves.tolist(), strict=True)
+            )
+        )
+        return (
+            f"<details><summary>tree: {self.n_nodes:,} nodes, {self.n_leaves:,} leaves, depth "
+            f'{self.depth}</summary><table style="font-size:85%">{bars}</table></details>'
+        )
+
     def to_dot(self, max_depth: int = 5) -> str:
         """Return the top of the tree in Graphviz's language."""
         lines = ["digraph tree {", "  node [shape=box];"]

@@ -19,7 +19,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 from labeltree import _core
 from labeltree.estimators.persistence import Persistent
 from labeltree.labels import Kind, Label, Targets, Vocabulary
-from labeltree.progress import Progress
+from labeltree.progress import Meter, Progress
 from labeltree.validation import as_matrix, as_rows, as_threads, as_weights, has_unit_rows
 
 _FORMS: dict[Kind, str] = {
@@ -126,7 +126,7 @@ class OnlineClassifier(ClassifierMixin, Persistent):
             min_gradient=self._fixed["min_gradient"],
         )
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, verbose: int = 0) -> Self:
         """Forget everything and learn the rows in `passes` passes.
 
         Parameters
@@ -137,6 +137,8 @@ class OnlineClassifier(ClassifierMixin, Persistent):
             One label a row, an int or a str; or a set of labels a row.
         sample_weight : array-like of shape (n_samples,), optional
             How much each row counts; rows of weight 0 are left out.
+        verbose : int
+            Above 0, a line on standard error shows how far learning is.
 
         Returns
         -------
@@ -152,10 +154,13 @@ class OnlineClassifier(ClassifierMixin, Persistent):
         self.__dict__ = new.__dict__  # only now is the old model given up
         random = check_random_state(self.random_state)
         order = np.arange(batch.matrix.rows)
-        for number in range(self.passes):
-            if self.shuffle:
-                order = random.permutation(batch.matrix.rows)
-            self._learn(batch, order, record=number == 0)
+        with Meter(self.passes, batch.matrix.rows, verbose) as meter:
+            for number in range(self.passes):
+                if self.shuffle:
+                    order = random.permutation(batch.matrix.rows)
+                for part in meter.parts(order):
+                    self._learn(batch, part, record=number == 0)
+                    meter.advance(len(part), self.progress_)
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
