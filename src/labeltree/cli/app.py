@@ -180,7 +180,9 @@ def train(
     plot: Annotated[
         Path | None, typer.Option(help="Draw the learning curve to this file, such as curve.png.")
     ] = None,
-    seed: Seed = 0,
+    seed: Annotated[
+        int | None, typer.Option(help="Seed of everything random; 0 if not given.")
+    ] = None,
     threads: Threads = 1,
     quiet: Quiet = False,
     json: Json = False,
@@ -190,8 +192,8 @@ def train(
     from labeltree.cli.display import make_display
     from labeltree.cli.train import train_and_report
 
-    if resume is None:
-        parameters = {"random_state": seed, **parameters}
+    if resume is None or seed is not None:
+        parameters = {"random_state": seed or 0, **parameters}
     train_and_report(
         data or [],
         _required(model or resume, "--model"),

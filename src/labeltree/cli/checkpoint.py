@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import tempfile
+import threading
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 _SECONDS = {"s": 1, "m": 60, "h": 3600}
 _EXAMPLES = {"": 1, "k": 1000, "M": 1_000_000}
@@ -57,6 +59,29 @@ class Every:
         if is_due:
             self._time, self._count = now, 0
         return is_due
+
+
+class StopRequest:
+    """While it is entered, Ctrl-C asks to stop at the next good moment; once more stops at once."""
+
+    def __init__(self) -> None:
+        self.requested = False
+        self._old: Any = None
+
+    def __enter__(self) -> Self:
+        in_main = threading.current_thread() is threading.main_thread()
+        if in_main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            self._old = signal.signal(signal.SIGINT, self._handle)
+        return self
+
+    def _handle(self, *_: Any) -> None:
+        if self.requested:
+            raise KeyboardInterrupt
+        self.requested = True
+
+    def __exit__(self, *_: Any) -> None:
+        if self._old is not None:
+            signal.signal(signal.SIGINT, self._old)
 
 
 @dataclass

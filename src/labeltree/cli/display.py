@@ -89,7 +89,6 @@ class Terminal(Plain):
         )
         self._start = time.monotonic()
         self._first: int | None = None
-        self._progress.start()
 
     def _print(self, line: str) -> None:
         self._progress.console.print(line, highlight=False, markup=False, soft_wrap=True)
@@ -98,6 +97,7 @@ class Terminal(Plain):
         """Move the bar."""
         if self._first is None:  # a resumed run starts with what it knew
             self._first, self._start = examples, time.monotonic()
+            self._progress.start()
         rate = (examples - self._first) / max(time.monotonic() - self._start, 1e-9)
         self._progress.update(
             self._task,
@@ -175,10 +175,11 @@ class LiveTable(Table):
 
         self._text = Text
         self._live = Live(console=Console(file=file), refresh_per_second=5)
-        self._live.start()
 
     def show(self, rows: list[dict[str, Any]], *, settled: bool = False) -> None:  # noqa: ARG002
         """Draw the rows."""
+        if not self._live.is_started:
+            self._live.start()
         self._live.update(self._text(table_text(rows)))
 
     def close(self) -> None:

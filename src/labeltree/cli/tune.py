@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from labeltree.cli.algorithms import DEFAULT_ALGORITHM, Parameter, estimator_class, parameters
-from labeltree.cli.checkpoint import Every, require_writable, seconds
+from labeltree.cli.checkpoint import Every, StopRequest, require_writable, seconds
 from labeltree.cli.display import Display, Table
-from labeltree.cli.reading import Piece, expand, pieces, prefetch
-from labeltree.cli.train import Training
+from labeltree.cli.reading import expand, pieces, prefetch
+from labeltree.cli.training import Training
 from labeltree.data import stream
 from labeltree.estimators import OnlineClassifier
 
@@ -75,43 +75,26 @@ def tune(
         Trial.start(number, setting, algorithm, seed, model, files, label_sets, given)
         for number, setting in enumerate(settings(algorithm, fixed or {}, trials, seed))
     ]
-    everyone = list(running)
-    first = running[0].training
-    rungs = math.ceil(math.log2(trials))
-    start = time.monotonic()
-    rows = stream(files, skip_bad_lines=skip_bad_lines, eager="-" in files, **first.settings)
-    complete = True
-    for piece in prefetch(pieces(rows, label_sets=label_sets)):
-        if piece is not None:
-            for trial in running:
-                trial.learn(piece, rows.vocabulary)
-                trial.training.settings = dict(rows.settings)
-            table.show([trial.row() for trial in everyone])
-        spent = (time.monotonic() - start) / limit
-        rung = rungs - math.ceil(math.log2(len(running)))
-        read = 0.0 if piece is None or piece.fraction is None else piece.fraction
-        enough = read >= (2 ** (rung + 1) - 1) / (2 ** (rungs + 1) - 1)
-        if piece is not None and len(running) > 1 and (enough or spent >= (rung + 1) / (rungs + 1)):
-            running = _better_half(running)
-            table.show([trial.row() for trial in everyone], settled=True)
-        if spent >= 1:
-            complete = False
-            break
-    if not hasattr(first.clf, "progress_"):
-        raise ValueError(f"{', '.join(files)}: no rows to learn from; give a file with rows")
-    best = min(running, key=Trial.error)
-    for trial in running:
-        trial.state = "best" if trial is best else "dropped"
-    table.show([trial.row() for trial in everyone], settled=True)
-    table.close()
+    try:
+        with StopRequest() as stop:
+            best, complete = _compete(
+                running,
+                files,
+                limit,
+                label_sets,
+                skip_bad_lines=skip_bad_lines,
+                table=table,
+                stop=stop,
+            )
+    finally:
+        table.close()
     if complete:
         best.training.run.next_pass()
-    best.training.save("checkpoint")
+    best.training.save()
     command = best.command(files, model, algorithm, seed, given)
-    rest = "" if complete else "; the budget ended before the data: labeltree train --resume "
+    rest = f"; labeltree train --resume {model} learns the rest of the data"
     table.note(
-        f"the best model is in {model}{rest}{'' if complete else f'{model} learns the rest'}\n"
-        f"to train it again: {command}",
+        f"the best model is in {model}{'' if complete else rest}\nto train it again: {command}",
         event="best",
         path=str(model),
         error=best.error(),
@@ -119,7 +102,55 @@ def tune(
         command=command,
         complete=complete,
     )
+    if stop.requested:
+        raise KeyboardInterrupt
     return best.training.clf
+
+
+def _compete(
+    trials: list[Trial],
+    files: list[str],
+    limit: float,
+    label_sets: bool | None,
+    *,
+    skip_bad_lines: bool,
+    table: Table,
+    stop: StopRequest,
+) -> tuple[Trial, bool]:
+    """Let trials learn, and drop the worse half again and again.
+
+    Returns the best, and whether it has learned all the data.
+    """
+    running = trials
+    settings = trials[0].training.settings
+    rungs = math.ceil(math.log2(len(trials)))
+    start = time.monotonic()
+    complete = True
+    rows = stream(files, skip_bad_lines=skip_bad_lines, eager="-" in files, **settings)
+    for piece in prefetch(pieces(rows, label_sets=label_sets)):
+        spent = (time.monotonic() - start) / limit
+        if piece is not None:
+            for trial in running:
+                trial.training.learn(piece, rows.vocabulary)
+                trial.training.settings = dict(rows.settings)
+            table.show([trial.row() for trial in trials])
+            rung = rungs - math.ceil(math.log2(len(running)))
+            enough = (piece.fraction or 0.0) >= (2 ** (rung + 1) - 1) / (2 ** (rungs + 1) - 1)
+            if len(running) > 1 and (enough or spent >= (rung + 1) / (rungs + 1)):
+                running = _better_half(running)
+                table.show([trial.row() for trial in trials], settled=True)
+        if spent >= 1 or stop.requested:
+            complete = False
+            break
+    if not all(hasattr(trial.training.clf, "progress_") for trial in trials):
+        if stop.requested:
+            raise KeyboardInterrupt
+        raise ValueError(f"{', '.join(files)}: no rows to learn from; give a file with rows")
+    best = min(running, key=Trial.error)
+    for trial in running:
+        trial.state = "best" if trial is best else "dropped"
+    table.show([trial.row() for trial in trials], settled=True)
+    return best, complete
 
 
 @dataclass
@@ -149,10 +180,6 @@ class Trial:
         training.start(estimator_class(algorithm), files, 1, 0.0, {**given, "params": params})
         training.clf._validate_params()
         return cls(number, setting, training)
-
-    def learn(self, piece: Piece, vocabulary: list[Any]) -> None:
-        """Learn a piece."""
-        self.training.learn(piece, vocabulary)
 
     def error(self) -> float:
         """Return the progressive error so far."""
