@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
+import glob
 import json
 import os
 import stat
@@ -70,16 +72,29 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     os.umask(umask)
     mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o666 & ~umask
     descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    os.close(descriptor)
     beside = Path(name)
     try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)  # tells `remove_leftovers` that it is in use
         yield beside
         beside.chmod(mode)
         _sync(beside)
         os.replace(beside, target)
     finally:
         beside.unlink(missing_ok=True)
+        os.close(descriptor)
     _sync(target.parent)
+
+
+def remove_leftovers(path: str | os.PathLike[str]) -> None:
+    """Remove what a process that was killed while it wrote `path` has left beside it."""
+    target = Path(path).resolve()
+    for beside in target.parent.glob(f".{glob.escape(target.name)}.????????"):
+        try:
+            with beside.open("rb") as file:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                beside.unlink()
+        except OSError:  # still in use, or not ours
+            continue
 
 
 def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:

@@ -13,7 +13,7 @@ import pytest
 from sklearn.datasets import dump_svmlight_file
 
 from labeltree import load, modelfile
-from labeltree.cli import algorithms
+from labeltree.cli import algorithms, training
 from labeltree.cli.checkpoint import Every, seconds
 from labeltree.cli.display import Display
 from labeltree.cli.train import train
@@ -188,9 +188,11 @@ def test_kill_9_then_resume(long, whole, tmp_path):
     run = modelfile.read_header(killed)["notes"]["run"]
     assert run["number"] == 0
     assert 0 < run["rows"] < 30_000
+    (tmp_path / ".killed.12345678").write_text("as if killed while writing")
     result = execute("train", "--resume", killed)
     assert f"after row {run['rows']:,}" in result.stderr
     assert_same_model(whole, killed)
+    assert os.listdir(tmp_path) == ["killed"]
 
 
 def test_ctrl_c_saves_and_says_where(cli, long, whole, tmp_path):
@@ -208,6 +210,32 @@ def test_ctrl_c_saves_and_says_where(cli, long, whole, tmp_path):
     assert modelfile.read_header(m)["notes"]["run"]["number"] < 2
     cli("train", "--resume", m, "--quiet")  # from the middle of a batch
     assert_same_model(whole, m)
+
+
+@pytest.mark.parametrize("portions", [30, 100])
+def test_stop_in_the_middle_of_a_batch(folder, tmp_path, monkeypatch, portions):
+    """A slow learner looks up every few rows."""
+    data, options = [str(folder / "train.svm")], {"params": {"random_state": 0}, "passes": 2}
+    train(data, tmp_path / "whole", **options)
+    monkeypatch.setattr(training, "_PATIENCE", 1e-9)
+    learn = training.Training._learn_portion
+    calls = []
+
+    def counted(self, rows, *more):
+        learn(self, rows, *more)
+        calls.append(len(rows))
+        if len(calls) == portions:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(training.Training, "_learn_portion", counted)
+    m = tmp_path / "m"
+    with pytest.raises(KeyboardInterrupt):
+        train(data, m, **options)
+    run = modelfile.read_header(m)["notes"]["run"]
+    assert 1500 * run["number"] + run["rows"] == sum(calls)
+    assert max(calls[1:]) == 16
+    train([], m, resume=m)
+    assert_same_model(tmp_path / "whole", m)
 
 
 def test_resume_learns_other_data_from_the_start(cli, folder, tmp_path):

@@ -23,7 +23,7 @@ def main() -> None:
     from labeltree.cli.app import build
 
     try:
-        code = build(sys.argv[1:])(standalone_mode=False) or 0
+        code = build(sys.argv[1:])(standalone_mode=False, prog_name="labeltree") or 0
         sys.stdout.flush()
     except (typer.Abort, KeyboardInterrupt):
         code = 130

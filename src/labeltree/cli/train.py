@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from labeltree import modelfile
 from labeltree.cli.algorithms import DEFAULT_ALGORITHM, estimator_class
 from labeltree.cli.checkpoint import Every, StopRequest, require_writable
 from labeltree.cli.display import Display
@@ -69,6 +70,7 @@ def train(
     as_threads(threads)  # all that may be wrong is told before a byte is read
     training = Training(model, Every.parse(checkpoint_every), display or Display())
     require_writable(model)
+    modelfile.remove_leftovers(model)
     given = {"format": format, "reader_options": reader_options, "params": params}
     if resume is not None:
         training.resume(resume, expand(data), passes, holdout, given)
