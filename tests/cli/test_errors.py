@@ -150,7 +150,7 @@ def test_resume(refused, cli, folder, model, tmp_path):
     cli("tune", short, "-m", m, "--trials", 2, "--budget", "0.001s", "--quiet")
     short.write_text("".join(lines[:500]))
     refused("train", "--resume", m, match="the run cannot go on where it was")
-    refused("train", "--resume", m, "--passes", 3, match="leave --passes out")
+    refused("train", "--resume", m, "--passes", 3, match="leave --passes and --holdout out")
     short.unlink()
     refused("train", "--resume", m, match="the run cannot go on where it was")
 

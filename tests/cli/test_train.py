@@ -247,6 +247,33 @@ def test_resume_learns_other_data_from_the_start(cli, folder, tmp_path):
     assert load(m).progress_.examples == 1500
 
 
+def test_other_data_than_those_of_an_unfinished_run(cli, folder, tmp_path):
+    m = tmp_path / "m"
+    arguments = ["tune", folder / "train.svm", "-m", m, "--trials", 2, "--budget", "0.001s"]
+    cli(*arguments, "--quiet")
+    err = cli("train", folder / "test.svm", "--resume", m, "-m", tmp_path / "m2").err
+    assert "from the start; " in err
+    assert load(tmp_path / "m2").progress_.examples == 1024 + 1500
+    relative = os.path.relpath(folder / "train.svm")
+    assert "after row 1,024" in cli("train", relative, "--resume", m).err
+    assert load(m).progress_.examples == 1500
+
+
+def test_bad_lines_are_skipped_after_a_crash_too(tmp_path):
+    X, y = make_multiclass(3000, 20, n_features=128)
+    dump_svmlight_file(X, y, str(tmp_path / "good.svm"))
+    lines = (tmp_path / "good.svm").read_text().splitlines(keepends=True)
+    data = [str(tmp_path / "bad.svm")]
+    (tmp_path / "bad.svm").write_text("".join([*lines[:500], "oops\n", *lines[500:], "oops\n"]))
+    params = {"params": {"random_state": 0}, "skip_bad_lines": True}
+    train(data, tmp_path / "whole", **params)
+    stop = Stop(2, RuntimeError())
+    with pytest.raises(RuntimeError):
+        train(data, tmp_path / "m", checkpoint_every="1000", display=stop, **params)
+    train([], tmp_path / "m", resume=tmp_path / "m")
+    assert_same_model(tmp_path / "whole", tmp_path / "m")
+
+
 def test_standard_input_goes_on_where_it_was(folder, tmp_path):
     m = tmp_path / "m"
     lines = (folder / "train.svm").read_text().splitlines(keepends=True)

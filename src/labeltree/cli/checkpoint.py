@@ -91,6 +91,7 @@ class Run:
     data: list[str]
     sizes: list[int | None]  # of the files, None for what is not a file
     passes: int = 1
+    skip_bad_lines: bool = False
     holdout: int = 0  # every so many rows one is held out; 0 for none
     number: int = 0  # passes completed
     rows: int = 0  # rows read of the pass that is under way
@@ -99,7 +100,11 @@ class Run:
     @classmethod
     def start(cls, data: Sequence[str], passes: int, holdout: int) -> Run:
         """Begin a run."""
-        return cls(list(data), [_size(name) for name in data], passes, holdout)
+        return cls(list(data), [_size(name) for name in data], passes, holdout=holdout)
+
+    def reads(self, data: Sequence[str]) -> bool:
+        """Tell whether these are the files that the run reads."""
+        return [*map(os.path.abspath, data)] == [*map(os.path.abspath, self.data)]
 
     @property
     def finished(self) -> bool:

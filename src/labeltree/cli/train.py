@@ -11,7 +11,7 @@ from labeltree.cli.algorithms import DEFAULT_ALGORITHM, estimator_class
 from labeltree.cli.checkpoint import Every, StopRequest, require_writable
 from labeltree.cli.display import Display
 from labeltree.cli.reading import expand
-from labeltree.cli.training import Training
+from labeltree.cli.training import Given, Training
 from labeltree.estimators import OnlineClassifier
 from labeltree.validation import as_threads
 
@@ -71,19 +71,20 @@ def train(
     training = Training(model, Every.parse(checkpoint_every), display or Display())
     require_writable(model)
     modelfile.remove_leftovers(model)
-    given = {"format": format, "reader_options": reader_options, "params": params}
+    given = Given(format, reader_options or {}, params or {})
     if resume is not None:
         training.resume(resume, expand(data), passes, holdout, given)
     else:
         training.start(estimator_class(algorithm), expand(data), passes or 1, holdout, given)
     if label_sets is not None:
         training.label_sets = label_sets
+    training.run.skip_bad_lines |= skip_bad_lines
     training.clf.n_jobs = threads
     training.clf._validate_params()
     try:
         with StopRequest() as stop:
             while not training.run.finished and not stop.requested:
-                training.learn_pass(skip_bad_lines=skip_bad_lines, stop=stop)
+                training.learn_pass(stop)
             if training.learned:
                 training.save(final=True)
             if stop.requested and not training.run.finished:

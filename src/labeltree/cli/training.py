@@ -6,7 +6,7 @@ import copy
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,14 @@ from labeltree.labels import Targets
 
 DEFAULT_FEATURES = 2**24  # of formats that do not tell
 _PATIENCE = 0.5  # seconds of learning between two moments at which a run may stop
+
+
+class Given(NamedTuple):
+    """What a user has said of how lines become rows, and rows a model; the rest is default."""
+
+    format: str
+    reader_options: dict[str, Any]
+    params: dict[str, Any]
 
 
 @dataclass
@@ -47,23 +55,23 @@ class Training:
         files: list[str],
         passes: int,
         holdout: float,
-        given: dict[str, Any],
+        given: Given,
     ) -> None:
         """Begin with no knowledge."""
         if not files:
             raise ValueError("no data to learn from: give files, or - for standard input")
         if passes > 1 and "-" in files:
             raise ValueError("standard input can be read only once: use --passes 1, or a file")
-        format_ = given["format"]
+        format_ = given.format
         if format_ == "auto":
             if "-" in files:
                 raise ValueError("standard input has no name to tell its format: give --format")
             format_ = detect_common_format(files)
-        options = dict(given["reader_options"] or {})
+        options = dict(given.reader_options)
         if format_ == "svmlight":
             options.setdefault("n_features", DEFAULT_FEATURES)
         self.settings = make_format(format_, options).settings()
-        self.clf = estimator(**(given["params"] or {}))
+        self.clf = estimator(**given.params)
         self.run = Run.start(files, passes, _period(holdout))
 
     def resume(
@@ -72,12 +80,12 @@ class Training:
         files: list[str],
         passes: int | None,
         holdout: float,
-        given: dict[str, Any],
+        given: Given,
     ) -> None:
         """Go on with a saved model, and with its run if that has not ended."""
         self.clf = load(checkpoint)
         notes = modelfile.read_header(checkpoint)["notes"]
-        if given["params"] or given["reader_options"] or given["format"] != "auto":
+        if given.params or given.reader_options or given.format != "auto":
             raise ValueError(
                 f"{checkpoint}: the model keeps its parameters, and how lines become rows; leave "
                 "those options out with --resume"
@@ -91,10 +99,13 @@ class Training:
         self.label_sets = self.clf.multilabel_
         self.counts = np.array(notes.get("label_counts", []), dtype=np.int64)
         self.shown = (self.clf.progress_.checkpoints or [(0, 0)])[-1]
-        run = Run(**notes["run"])
-        if not run.finished and (not files or files == run.data):
-            if passes is not None and passes != run.passes:
-                raise ValueError(f"the run has {run.passes} passes: leave --passes out to go on")
+        run = Run(**notes["run"]) if "run" in notes else Run.start([], 0, 0)
+        if not run.finished and (not files or run.reads(files)):
+            if passes not in (None, run.passes) or (holdout and _period(holdout) != run.holdout):
+                raise ValueError(
+                    f"{checkpoint}: its run has {run.passes} passes and its own rows held out; "
+                    "leave --passes and --holdout out to go on with it"
+                )
             run.check_files()
             self.run = run
             self.display.note(
@@ -107,6 +118,12 @@ class Training:
         elif not files:
             raise ValueError(f"{checkpoint}: its run is complete; give files to learn more from")
         else:
+            if not run.finished:
+                self.display.note(
+                    f"learning {', '.join(files)} from the start; {checkpoint} was at row "
+                    f"{run.rows:,} of {', '.join(run.data)}",
+                    event="restart",
+                )
             self.run = Run.start(files, passes or 1, _period(holdout))
 
     @property
@@ -114,11 +131,11 @@ class Training:
         """Whether there is anything to save."""
         return hasattr(self.clf, "_learner")
 
-    def learn_pass(self, *, skip_bad_lines: bool, stop: StopRequest) -> None:
+    def learn_pass(self, stop: StopRequest) -> None:
         """Learn what is left of a pass, unless asked to stop."""
         run = self.run
         eager = "-" in run.data
-        rows = stream(run.data, skip_bad_lines=skip_bad_lines, eager=eager, **self.settings)
+        rows = stream(run.data, skip_bad_lines=run.skip_bad_lines, eager=eager, **self.settings)
         skip = run.rows_to_skip
         self.before = run.rows - skip
         for piece in prefetch(pieces(rows, skip=skip, label_sets=self.label_sets)):
@@ -233,7 +250,10 @@ class Training:
         progress = self.clf.progress_
         if progress.checkpoints and progress.checkpoints[-1][0] > self.shown[0]:
             self._show_row()
-        self.display.advance(progress.examples, piece.fraction, progress.error)
+        fraction = piece.fraction
+        if fraction is not None:
+            fraction = (self.run.number + fraction) / self.run.passes
+        self.display.advance(self.clf._learner.examples, fraction, progress.error)
 
     def _show_row(self) -> None:
         progress = self.clf.progress_

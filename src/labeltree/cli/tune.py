@@ -16,7 +16,7 @@ from labeltree.cli.algorithms import DEFAULT_ALGORITHM, Parameter, estimator_cla
 from labeltree.cli.checkpoint import Every, StopRequest, require_writable, seconds
 from labeltree.cli.display import Display, Table
 from labeltree.cli.reading import expand, pieces, prefetch
-from labeltree.cli.training import Training
+from labeltree.cli.training import Given, Training
 from labeltree.data import stream
 from labeltree.estimators import OnlineClassifier
 
@@ -69,23 +69,19 @@ def tune(
     limit = seconds(budget, "--budget")
     require_writable(model)
     table = table or Table(Display())
-    given = {"format": format, "reader_options": reader_options}
+    given = Given(format, reader_options or {}, {})
     files = expand(data)
-    running = [
-        Trial.start(number, setting, algorithm, seed, model, files, label_sets, given)
-        for number, setting in enumerate(settings(algorithm, fixed or {}, trials, seed))
-    ]
+    candidates = []
+    for number, setting in enumerate(settings(algorithm, fixed or {}, trials, seed)):
+        training = Training(model, Every(), Display(), label_sets=label_sets)
+        params = {"random_state": seed, **setting}
+        training.start(estimator_class(algorithm), files, 1, 0.0, given._replace(params=params))
+        training.clf._validate_params()  # before a byte is read
+        training.run.skip_bad_lines = skip_bad_lines
+        candidates.append(Trial(number, setting, training))
     try:
         with StopRequest() as stop:
-            best, complete = _compete(
-                running,
-                files,
-                limit,
-                label_sets,
-                skip_bad_lines=skip_bad_lines,
-                table=table,
-                stop=stop,
-            )
+            best, complete = _compete(candidates, limit, table, stop)
     finally:
         table.close()
     if complete:
@@ -108,26 +104,21 @@ def tune(
 
 
 def _compete(
-    trials: list[Trial],
-    files: list[str],
-    limit: float,
-    label_sets: bool | None,
-    *,
-    skip_bad_lines: bool,
-    table: Table,
-    stop: StopRequest,
+    trials: list[Trial], limit: float, table: Table, stop: StopRequest
 ) -> tuple[Trial, bool]:
     """Let trials learn, and drop the worse half again and again.
 
     Returns the best, and whether it has learned all the data.
     """
     running = trials
-    settings = trials[0].training.settings
+    first = trials[0].training
+    files = first.run.data
     rungs = math.ceil(math.log2(len(trials)))
     start = time.monotonic()
     complete = True
-    rows = stream(files, skip_bad_lines=skip_bad_lines, eager="-" in files, **settings)
-    for piece in prefetch(pieces(rows, label_sets=label_sets)):
+    skip = first.run.skip_bad_lines
+    rows = stream(files, skip_bad_lines=skip, eager="-" in files, **first.settings)
+    for piece in prefetch(pieces(rows, label_sets=first.label_sets)):
         spent = (time.monotonic() - start) / limit
         if piece is not None:
             for trial in running:
@@ -153,7 +144,7 @@ def _compete(
     return best, complete
 
 
-@dataclass
+@dataclass(eq=False)
 class Trial:
     """One setting and the model that learns with it."""
 
@@ -161,25 +152,6 @@ class Trial:
     setting: dict[str, Any]
     training: Training
     state: str = "learning"
-
-    @classmethod
-    def start(
-        cls,
-        number: int,
-        setting: dict[str, Any],
-        algorithm: str,
-        seed: int,
-        model: Path,
-        files: list[str],
-        label_sets: bool | None,
-        given: dict[str, Any],
-    ) -> Trial:
-        """Make a model that has learned nothing."""
-        training = Training(model, Every(), Display(), label_sets=label_sets)
-        params = {"random_state": seed, **setting}
-        training.start(estimator_class(algorithm), files, 1, 0.0, {**given, "params": params})
-        training.clf._validate_params()
-        return cls(number, setting, training)
 
     def error(self) -> float:
         """Return the progressive error so far."""
@@ -196,16 +168,20 @@ class Trial:
         }
 
     def command(
-        self, files: list[str], model: Path, algorithm: str, seed: int, given: dict[str, Any]
+        self, files: list[str], model: Path, algorithm: str, seed: int, given: Given
     ) -> str:
         """Return the command that trains this model again."""
         words = ["labeltree", "train", *files, "-m", str(model), "--algorithm", algorithm]
         words += shlex.split(_options(self.setting))
-        if given["format"] != "auto":
-            words += ["--format", given["format"]]
-        for name, value in (given["reader_options"] or {}).items():
+        if given.format != "auto":
+            words += ["--format", given.format]
+        for name, value in given.reader_options.items():
             text = "-".join(map(str, value)) if isinstance(value, tuple) else str(value)
             words += [f"--{name.removeprefix('n_').replace('_', '-')}", text]
+        if self.training.label_sets:
+            words.append("--label-sets")
+        if self.training.run.skip_bad_lines:
+            words.append("--skip-bad-lines")
         return shlex.join([*words, "--seed", str(seed)])
 
 
