@@ -20,10 +20,15 @@ def main() -> None:
     """Run the command line; bad input gets one sentence and exit code 2."""
     import typer
 
-    from labeltree.cli.app import build
+    from labeltree.cli.app import build, help_text
 
+    arguments = sys.argv[1:]
     try:
-        code = build(sys.argv[1:])(standalone_mode=False, prog_name="labeltree") or 0
+        code = 0
+        if "--help" in arguments:
+            print(help_text(arguments))
+        else:
+            code = build(arguments)(standalone_mode=False, prog_name="labeltree") or 0
         sys.stdout.flush()
     except (typer.Abort, KeyboardInterrupt):
         code = 130

@@ -73,6 +73,18 @@ def build(arguments: Sequence[str]) -> typer.Typer:
     return app
 
 
+def help_text(arguments: Sequence[str]) -> str:
+    """Return the help on a command, without typer's parser, which takes as long as all the rest."""
+    command: Any = typer.main.get_command(build(arguments))
+    context = typer.Context(command, info_name="labeltree")
+    for argument in arguments:
+        if argument in command.commands:
+            command = command.commands[argument]
+            context = typer.Context(command, info_name=argument, parent=context)
+            break
+    return str(command.get_help(context))
+
+
 def _chosen(arguments: Sequence[str]) -> str:
     """Return the algorithm that the arguments name."""
     chosen = algorithms.DEFAULT_ALGORITHM
