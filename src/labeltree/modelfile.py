@@ -141,13 +141,18 @@ def _check_signature(path: Path) -> None:
     with path.open("rb") as file:
         start = file.read(8 + 64)
     if not start[8:].startswith(b'{"__metadata__":') and b'"labeltree"' not in start:
-        raise ForeignModelFileError(f"{path}: this is not a labeltree model file")
+        raise ForeignModelFileError(
+            f"{path}: this is not a labeltree model file; give one that labeltree has saved"
+        )
 
 
 def _check_format(path: Path, metadata: Mapping[str, str]) -> None:
     number = metadata.get("labeltree")
     if number is None:
-        raise ForeignModelFileError(f"{path}: this safetensors file is not a labeltree model")
+        raise ForeignModelFileError(
+            f"{path}: this safetensors file is not a labeltree model; give one that labeltree "
+            "has saved"
+        )
     if not number.isdigit():
         raise CorruptModelFileError(f"{path}: the model file is damaged: its format is {number!r}")
     if int(number) > FORMAT:

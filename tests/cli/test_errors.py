@@ -26,7 +26,11 @@ def refused_data(refused, tmp_path):
 def test_data(refused_data, tmp_path):
     refused_data("no.svm", match="no.svm: there is no such file; check the name")
     refused_data("no*.svm", match="no file has a name like this")
-    refused_data(".", match="give format=")
+    refused_data(".", match="this is a directory")
+    refused_data("no.csv", match="no.csv: there is no such file")
+    (tmp_path / "a.csv").write_text("a,b\n")
+    refused_data("a.csv", match="the names do not tell one format; give --format")
+    refused_data("a.csv", "--format", "tsv", match='a.csv:1: line "a,b" has no tab')
     (tmp_path / "folder.svm").mkdir()
     refused_data("folder.svm", match="this is a directory; name the files in it")
     (tmp_path / "empty.svm").touch()
@@ -42,7 +46,9 @@ def test_data(refused_data, tmp_path):
     (tmp_path / "late.svm").write_text("1 1:1\n" * 9000 + "1,2 1:1\n")
     refused_data("late.svm", match="for rows with sets of labels give --label-sets")
     (tmp_path / "sets.svm").write_text("1,2 1:1\n")
-    refused_data("sets.svm", match="give --algorithm one-against-all")
+    refused_data("sets.svm", match="rows have sets of labels")
+    (tmp_path / "some.tsv").write_text("a\tx\n\ty\n")
+    refused_data("some.tsv", match="rows without a label, which probability-tree does not learn")
 
 
 @pytest.mark.parametrize(
@@ -74,7 +80,7 @@ def test_options_before_a_byte_is_read(refused_data, tmp_path, monkeypatch, opti
 def test_arguments_that_are_missing(refused, folder):
     refused("train", folder / "train.svm", match="--model is missing")
     refused("train", "-m", folder / "x", match="no data to learn from")
-    refused("predict", match="missing argument 'MODEL'")
+    refused("predict", match="missing argument 'MODEL'; see labeltree predict --help")
     refused("grow", match="no such command 'grow'")
 
 

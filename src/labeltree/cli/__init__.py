@@ -41,7 +41,7 @@ def main() -> None:
     except Exception as error:
         if not hasattr(error, "format_message"):  # a wrong option or argument
             raise
-        code = _refuse(f"{_usage(error)}; see labeltree --help")
+        code = _refuse(_usage(error))
     _leave(code)
 
 
@@ -58,8 +58,10 @@ def _sentence(error: BaseException) -> str:
 
 
 def _usage(error: Exception) -> str:
+    """Return what the parser found wrong, and where help is."""
     text = " ".join(str(error.format_message()).split()).rstrip(".")  # type: ignore[attr-defined]
-    return text[0].lower() + text[1:]
+    command = getattr(getattr(error, "ctx", None), "command_path", "labeltree")
+    return f"{text[0].lower()}{text[1:]}; see {command} --help"
 
 
 def _leave(code: int) -> None:

@@ -17,7 +17,7 @@ from labeltree.cli.checkpoint import Every, Run, StopRequest
 from labeltree.cli.display import Display, Row
 from labeltree.cli.reading import Piece, pieces, prefetch, take, targets_of
 from labeltree.data import Rows, stream
-from labeltree.data.formats import detect_common_format, make_format
+from labeltree.data.formats import FORMATS, detect_common_format, make_format
 from labeltree.estimators import OnlineClassifier, load
 from labeltree.labels import Targets
 
@@ -66,7 +66,15 @@ class Training:
         if format_ == "auto":
             if "-" in files:
                 raise ValueError("standard input has no name to tell its format: give --format")
-            format_ = detect_common_format(files)
+            for name in files:
+                open(name, "rb").close()  # a missing file is no matter of its format
+            try:
+                format_ = detect_common_format(files)
+            except ValueError as error:
+                raise ValueError(
+                    f"{', '.join(files)}: the names do not tell one format; give --format, one of "
+                    f"{', '.join(FORMATS)}"
+                ) from error
         options = dict(given.reader_options)
         if format_ == "svmlight":
             options.setdefault("n_features", DEFAULT_FEATURES)
@@ -222,9 +230,11 @@ class Training:
         self.label_sets = piece.targets.multilabel
         if self.label_sets and not self.clf._takes_sets:
             able = [name for name in names() if estimator_class(name)._takes_sets]
+            several = np.diff(piece.rows.labels.offsets).max() > 1
+            what = "rows have sets of labels" if several else "there are rows without a label"
             raise ValueError(
-                f"{', '.join(self.run.data)}: rows have sets of labels, which "
-                f"{name_of(type(self.clf))} does not learn; give --algorithm {' or '.join(able)}"
+                f"{', '.join(self.run.data)}: {what}, which {name_of(type(self.clf))} does not "
+                f"learn; give --algorithm {' or '.join(able)}, or rows of one label"
             )
 
     def _count(self, ids: NDArray[np.uint32], vocabulary: list[Any]) -> None:
