@@ -104,7 +104,7 @@ def demo(
         file=sys.stderr,
     )
     learners = _learners(examples, seed)
-    table = make_table()
+    table = make_table(transient=True)
     try:
         _run(learners, batches, table)
     finally:

@@ -167,14 +167,14 @@ class Table:
 class LiveTable(Table):
     """A table that is drawn over and over in the same place of a terminal."""
 
-    def __init__(self, file: TextIO) -> None:
+    def __init__(self, file: TextIO, *, transient: bool) -> None:
         super().__init__(Plain(file))
         from rich.console import Console
         from rich.live import Live
         from rich.text import Text
 
         self._text = Text
-        self._live = Live(console=Console(file=file), refresh_per_second=5)
+        self._live = Live(console=Console(file=file), refresh_per_second=5, transient=transient)
 
     def show(self, rows: list[dict[str, Any]], *, settled: bool = False) -> None:  # noqa: ARG002
         """Draw the rows."""
@@ -183,7 +183,7 @@ class LiveTable(Table):
         self._live.update(self._text(table_text(rows)))
 
     def close(self) -> None:
-        """Leave the table as it is."""
+        """Leave the table as it is, or take it away if it is transient."""
         self._live.stop()
 
 
@@ -211,8 +211,8 @@ def _cell(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def make_table(*, quiet: bool = False, as_json: bool = False) -> Table:
-    """Return the table that fits where the output goes."""
+def make_table(*, quiet: bool = False, as_json: bool = False, transient: bool = False) -> Table:
+    """Return the table that fits where the output goes; a terminal may forget it at the end."""
     if not quiet and not as_json and sys.stderr.isatty():
-        return LiveTable(sys.stderr)
+        return LiveTable(sys.stderr, transient=transient)
     return Table(make_display(quiet=quiet, as_json=as_json))
