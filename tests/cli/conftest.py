@@ -8,7 +8,7 @@ from typing import NamedTuple
 import pytest
 from sklearn.datasets import dump_svmlight_file
 
-from labeltree.cli import main
+from labeltree.cli import algorithms, main
 from labeltree.datasets import make_multiclass
 
 COMMAND = [sys.executable, "-m", "labeltree"]
@@ -77,6 +77,13 @@ def model(folder):
     path = folder / "m.labeltree"
     train([str(folder / "train.svm")], path, passes=2, params={"bits": 18, "random_state": 0})
     return path
+
+
+def small(algorithm):
+    """Return parameters that make a model small, if the algorithm has such."""
+    names = {parameter.name for parameter in algorithms.parameters(algorithm)}
+    wanted = {"bits": 16, "max_labels": 64, "n_trees": 2}
+    return {name: value for name, value in wanted.items() if name in names}
 
 
 def write_pets(path, rows=200):

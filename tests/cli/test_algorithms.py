@@ -33,13 +33,24 @@ def test_parameters_are_those_of_the_class(algorithm):
         assert parameter.default == signature[name].default
         assert parameter.help, f"{name} is not described"
         for constraint in estimator._parameter_constraints[name]:
+            kinds = {Integral: int, Real: float}
             if isinstance(constraint, StrOptions):
-                assert set(parameter.choices) == constraint.options
+                assert set(parameter.choices) - {"INT", "FLOAT"} == constraint.options
             elif isinstance(constraint, Interval):
-                assert {Integral: int, Real: float}[constraint.type] is parameter.kind
+                kind = kinds[constraint.type]
+                assert parameter.kind is kind or kind.__name__.upper() in parameter.choices
             elif constraint == "boolean":
                 assert parameter.kind is bool
     assert algorithms.summary(algorithm) == estimator.__doc__.partition("\n")[0]
+
+
+def test_a_number_or_a_word():
+    source = "def f(a: float | Literal['auto'] = 'auto', b: int | None = None, c: Any = 1): ..."
+    arguments = algorithms.ast.parse(source).body[0].args.args
+    types = [algorithms._type(argument.annotation) for argument in arguments]
+    assert types == [(str, ("auto", "FLOAT")), (int, ()), (str, ())]
+    parameter = algorithms.Parameter("a", *types[0][:1], "auto", types[0][1], "")
+    assert [parameter.value(text) for text in ("0.5", "auto", None)] == [0.5, "auto", None]
 
 
 def test_help_lists_the_parameters_of_an_algorithm(cli):

@@ -19,7 +19,7 @@ from labeltree.cli.display import Display
 from labeltree.cli.train import train
 from labeltree.datasets import make_multiclass
 
-from .conftest import COMMAND, ENVIRONMENT, execute, write_pets
+from .conftest import COMMAND, ENVIRONMENT, execute, small, write_pets
 
 
 def assert_same_model(one, other):
@@ -145,7 +145,7 @@ def test_resumed_run_is_the_uninterrupted_run(tmp_path, algorithm, pieces):
     X, y = make_multiclass(3000, 60, n_features=512, random_state=2)
     data = [str(tmp_path / "a.svm")]
     dump_svmlight_file(X, y, data[0])
-    options = {"algorithm": algorithm, "params": {"bits": 16, "random_state": 0}}
+    options = {"algorithm": algorithm, "params": {"random_state": 0, **small(algorithm)}}
     options |= {"passes": 2, "holdout": 0.05}
     train(data, tmp_path / "whole", **options)
     killed = tmp_path / "killed"

@@ -14,12 +14,13 @@ from .test_train import assert_same_model
 
 @pytest.mark.parametrize("algorithm", algorithms.names())
 def test_settings_are_valid_and_differ(algorithm):
-    found = settings(algorithm, {"bits": 18}, 8, seed=0)
-    assert found[0] == {"bits": 18}
+    fixed = {"step": 0.7}
+    found = settings(algorithm, fixed, 8, seed=0)
+    assert found[0] == fixed
     assert len({json.dumps(setting, sort_keys=True) for setting in found}) == len(found) == 8
     for setting in found:
         algorithms.estimator_class(algorithm)(**setting)._validate_params()
-        assert setting["bits"] == 18
+        assert setting["step"] == 0.7
     assert settings(algorithm, {}, 5, seed=1) == settings(algorithm, {}, 5, seed=1)
 
 

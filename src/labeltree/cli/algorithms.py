@@ -9,6 +9,7 @@ A test compares what is read here with the classes themselves.
 from __future__ import annotations
 
 import ast
+import contextlib
 import inspect
 import re
 from collections.abc import Iterator
@@ -36,8 +37,15 @@ class Parameter:
     name: str
     kind: type  # bool, int, float or str
     default: Any
-    choices: tuple[str, ...]
+    choices: tuple[str, ...]  # of a str; none if any value will do
     help: str
+
+    def value(self, given: Any) -> Any:
+        """Return a value as the estimator takes it: a number, where a number or a word will do."""
+        if isinstance(given, str) and {"INT", "FLOAT"} & {*self.choices}:
+            with contextlib.suppress(ValueError):
+                return int(given) if "INT" in self.choices else float(given)
+        return given
 
     @property
     def option(self) -> str:
@@ -132,12 +140,15 @@ def _type(annotation: ast.expr | None) -> tuple[type, tuple[str, ...]]:
     """Return the type of a parameter, and its choices if it has a few only."""
     text = "" if annotation is None else ast.unparse(annotation)
     literal = re.search(r"Literal\[(.*?)\]", text)
+    choices: tuple[str, ...] = ()
     if literal is not None:
-        return str, tuple(str(choice) for choice in ast.literal_eval(f"({literal[1]},)"))
-    for kind in (bool, int, float):
-        if re.search(rf"\b{kind.__name__}\b", text):
-            return kind, ()
-    return str, ()
+        choices = tuple(str(choice) for choice in ast.literal_eval(f"({literal[1]},)"))
+        text = text.replace(literal[0], "")
+    numbers: tuple[type, ...] = (bool, int, float)
+    kinds = [kind for kind in numbers if re.search(rf"\b{kind.__name__}\b", text)]
+    if choices and kinds:  # a number or a word: all that the command line can take is text
+        return str, (*choices, kinds[0].__name__.upper())
+    return (kinds or [str])[0], choices
 
 
 def _value(node: ast.expr) -> Any:

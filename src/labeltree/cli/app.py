@@ -124,7 +124,7 @@ def _with_parameters(command: Callable[..., None], algorithm: str | None) -> Cal
 
     @functools.wraps(command)
     def wrapped(**values: Any) -> None:
-        given = {p.name: values.pop(p.name) for p in known}
+        given = {p.name: p.value(values.pop(p.name)) for p in known}
         command(**values, parameters={k: v for k, v in given.items() if v is not None})
 
     del wrapped.__wrapped__  # whose signature would be looked up

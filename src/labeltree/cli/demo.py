@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from labeltree.cli.algorithms import DEFAULT_ALGORITHM, estimator_class
+from labeltree.cli.algorithms import DEFAULT_ALGORITHM, estimator_class, parameters
 from labeltree.cli.checkpoint import require_writable
 from labeltree.cli.display import Table, make_table, table_text
 from labeltree.datasets import stdlib_tokens, token_contexts
@@ -120,12 +120,14 @@ def demo(
 
 
 def _learners(examples: int, seed: int) -> list[Learner]:
-    trees = [
-        Learner(name, estimator_class(name)(bits=22, random_state=seed), examples)
-        for name in ALGORITHMS
-    ]
-    baseline = estimator_class(BASELINE)(bits=22, random_state=seed)
-    return [*trees, Learner(BASELINE, baseline, examples // BASELINE_SHARE, BASELINE_SECONDS)]
+    trees = [Learner(name, _make(name, seed), examples) for name in ALGORITHMS]
+    share = examples // BASELINE_SHARE
+    return [*trees, Learner(BASELINE, _make(BASELINE, seed), share, BASELINE_SECONDS)]
+
+
+def _make(algorithm: str, seed: int) -> OnlineClassifier:
+    bits = {"bits": 22} if any(p.name == "bits" for p in parameters(algorithm)) else {}
+    return estimator_class(algorithm)(random_state=seed, **bits)
 
 
 def _run(learners: list[Learner], batches: list[tuple[Any, Any]], table: Table) -> None:

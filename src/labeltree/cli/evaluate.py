@@ -82,16 +82,8 @@ def _metrics(truth: list[list[Any]], topk: NDArray[Any]) -> dict[str, Estimate]:
             ("ndcg", metrics.ndcg_at_k),
         ):
             if (name, k) != ("ndcg", 1):  # which is precision@1
-                measured[f"{name}@{k}"] = _bounded(measure(truth, topk, k), len(truth))
+                measured[f"{name}@{k}"] = metrics.wilson(measure(truth, topk, k), len(truth))
     return measured
-
-
-def _bounded(value: float, n: int) -> Estimate:
-    """Return Wilson's 95 % interval: of means within [0, 1], zeros and ones vary most."""
-    z = 1.959963984540054
-    centre = (value + z * z / (2 * n)) / (1 + z * z / n)
-    half = z / (1 + z * z / n) * math.sqrt(value * (1 - value) / n + (z / (2 * n)) ** 2)
-    return Estimate(value, min(value, max(0.0, centre - half)), max(value, min(1.0, centre + half)))
 
 
 def _groups(
@@ -112,8 +104,8 @@ def _groups(
                 "learned": [low, None if high == math.inf else int(high)],
                 "labels": len({labels[i] for i in np.flatnonzero(chosen).tolist()}),
                 "examples": n,
-                "recall@1": _bounded(float(found[chosen, 0].mean()), n)._asdict(),
-                f"recall@{topk.shape[1]}": _bounded(
+                "recall@1": metrics.wilson(float(found[chosen, 0].mean()), n)._asdict(),
+                f"recall@{topk.shape[1]}": metrics.wilson(
                     float(found[chosen].any(axis=1).mean()), n
                 )._asdict(),
             }

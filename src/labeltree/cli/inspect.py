@@ -85,14 +85,16 @@ def describe(model: Path, clf: OnlineClassifier, tree: Tree | None) -> dict[str,
     """Return what there is to know of a model, fit for JSON."""
     header = modelfile.read_header(model)
     notes = header["notes"]
-    arrays = sum(array.nbytes for name, array in clf._learner.state().items() if name != "weights")
-    table = 8 * 2**clf.bits_ if clf.layout_ == "hashed" else clf._learner.state()["weights"].nbytes
+    state = clf._learner.state()
+    memory = sum(array.nbytes for array in state.values())
+    if getattr(clf, "layout_", "") == "hashed":  # of whose table only the used rows are saved
+        memory += 8 * 2**clf.bits_ - state["weights"].nbytes
     facts: dict[str, Any] = {
         "model": str(model),
         "algorithm": name_of(type(clf)),
         "version": header["version"],
         "file": f"{model.stat().st_size / 1e6:,.1f} MB",
-        "memory": f"{(arrays + table) / 1e6:,.1f} MB",
+        "memory": f"{memory / 1e6:,.1f} MB",
         "labels": clf.n_labels_,
         "label sets": clf.multilabel_,
         "features": clf.n_features_in_,

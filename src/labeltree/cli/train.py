@@ -87,6 +87,8 @@ def train(
                 training.learn_pass(stop)
             if training.learned:
                 training.save(final=True)
+            else:
+                training.display.note("stopped before anything was learned; nothing was saved")
             if stop.requested and not training.run.finished:
                 raise KeyboardInterrupt
     finally:

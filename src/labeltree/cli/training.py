@@ -144,6 +144,8 @@ class Training:
         run = self.run
         eager = "-" in run.data
         rows = stream(run.data, skip_bad_lines=run.skip_bad_lines, eager=eager, **self.settings)
+        if run.number > 0 and run.rows == 0 and hasattr(self.clf._learner, "begin_pass"):
+            self.clf._learner.begin_pass()  # what it has learned is no new evidence
         skip = run.rows_to_skip
         self.before = run.rows - skip
         for piece in prefetch(pieces(rows, skip=skip, label_sets=self.label_sets)):

@@ -229,8 +229,8 @@ def _draw(parameter: Parameter, random: np.random.Generator) -> Any:
     """Return a value near the default, None where there is nothing to go by."""
     default = parameter.default
     if parameter.choices:
-        others = [choice for choice in parameter.choices if choice != default]
-        return str(random.choice(others))
+        others = [word for word in parameter.choices if word != default and not word.isupper()]
+        return str(random.choice(others)) if others else None
     if parameter.kind is bool:
         return not default
     if parameter.kind is float:
