@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -129,14 +129,7 @@ class Meter:
                 f"\r{self._done / self._total:4.0%} |{'█' * filled:<{self.WIDTH}}| "
                 f"{self._done:,}/{self._total:,} rows, {self._done / seconds:,.0f} a second, "
                 f"{left:.0f} s left, error {progress.error:.4f} ",
-                end="",
+                end="\n" if self._done == self._total else "",
                 file=sys.stderr,
                 flush=True,
             )
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: Any) -> None:
-        if self._verbose:
-            print(file=sys.stderr, flush=True)

@@ -154,13 +154,13 @@ class OnlineClassifier(ClassifierMixin, Persistent):
         self.__dict__ = new.__dict__  # only now is the old model given up
         random = check_random_state(self.random_state)
         order = np.arange(batch.matrix.rows)
-        with Meter(self.passes, batch.matrix.rows, verbose) as meter:
-            for number in range(self.passes):
-                if self.shuffle:
-                    order = random.permutation(batch.matrix.rows)
-                for part in meter.parts(order):
-                    self._learn(batch, part, record=number == 0)
-                    meter.advance(len(part), self.progress_)
+        meter = Meter(self.passes, batch.matrix.rows, verbose)
+        for number in range(self.passes):
+            if self.shuffle:
+                order = random.permutation(batch.matrix.rows)
+            for part in meter.parts(order):
+                self._learn(batch, part, record=number == 0)
+                meter.advance(len(part), self.progress_)
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
