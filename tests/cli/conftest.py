@@ -11,6 +11,7 @@ from sklearn.datasets import dump_svmlight_file
 from labeltree.cli import algorithms, main
 from labeltree.datasets import make_multiclass
 
+TREE = ("--algorithm", "probability-tree", "--arity", "2")  # one whose shape is easy to tell
 COMMAND = [sys.executable, "-m", "labeltree"]
 ENVIRONMENT = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1"}
 
@@ -75,7 +76,8 @@ def model(folder):
     from labeltree.cli.train import train
 
     path = folder / "m.labeltree"
-    train([str(folder / "train.svm")], path, passes=2, params={"bits": 18, "random_state": 0})
+    params = {"bits": 18, "arity": 2, "random_state": 0}
+    train([str(folder / "train.svm")], path, algorithm="probability-tree", passes=2, params=params)
     return path
 
 

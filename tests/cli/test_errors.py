@@ -10,14 +10,15 @@ from safetensors.numpy import save_file
 
 from labeltree.data import DataError
 
-from .conftest import execute
+from .conftest import TREE, execute
 
 
 @pytest.fixture
 def refused_data(refused, tmp_path):
     def refused_data(name, *more, match):
         before = sorted(os.listdir(tmp_path))
-        refused("train", tmp_path / name, "-m", tmp_path / "m", "--quiet", *more, match=match)
+        arguments = ["train", tmp_path / name, "-m", tmp_path / "m", "--quiet", *TREE, *more]
+        refused(*arguments, match=match)
         assert sorted(os.listdir(tmp_path)) == before
 
     return refused_data
@@ -147,7 +148,7 @@ def test_disk_that_is_full(folder, tmp_path):
 def test_resume(refused, cli, folder, model, tmp_path):
     refused("train", "--resume", model, match="its run is complete; give files")
     arguments = ["train", folder / "test.svm", "--resume", model, "-m", tmp_path / "m"]
-    refused(*arguments, "--bits", 20, match="leave those options out with --resume")
+    refused(*arguments, "--seed", 20, match="leave those options out with --resume")
     refused(*arguments, "--format", "vw", match="leave those options out with --resume")
     short = tmp_path / "a.svm"
     lines = (folder / "train.svm").read_text().splitlines(keepends=True)

@@ -10,7 +10,7 @@ import pytest
 
 from labeltree import load
 
-from .conftest import write_pets
+from .conftest import TREE, write_pets
 
 
 def test_facts(cli, model):
@@ -45,7 +45,7 @@ def test_example_shows_path_candidates_and_tokens(cli, tmp_path):
     data, m = tmp_path / "pets.tsv", tmp_path / "m"
     write_pets(data)
     data.write_text(data.read_text().replace("pet,", ""))
-    cli("train", data, "-m", m, "--quiet")
+    cli("train", data, "-m", m, "--quiet", *TREE)
     text = cli("inspect", m, "--example", f"{data}:3").out
     assert text.splitlines()[0] == "dog\tit barks outside"
     assert "node 0: 2 labels, 200 examples" in text
@@ -68,7 +68,7 @@ def test_example_shows_path_candidates_and_tokens(cli, tmp_path):
 )
 def test_example_of_other_formats(cli, tmp_path, name, text, tokens):
     (tmp_path / name).write_text(text)
-    cli("train", tmp_path / name, "-m", tmp_path / "m", "--passes", 5, "--quiet")
+    cli("train", tmp_path / name, "-m", tmp_path / "m", "--passes", 5, "--quiet", *TREE)
     line = 2 if name == "a.xmc" else 1
     arguments = ["inspect", tmp_path / "m", "--json", "--example", f"{tmp_path / name}:{line}"]
     found = json.loads(cli(*arguments).out)["example"]
@@ -113,7 +113,7 @@ def test_page_is_complete_and_nests(cli, model, tmp_path):
 
 def test_labels_cannot_break_the_page(cli, tmp_path):
     (tmp_path / "a.tsv").write_text("<b>\ta\n\"&'\tb\n" * 20)
-    cli("train", tmp_path / "a.tsv", "-m", tmp_path / "m", "--quiet")
+    cli("train", tmp_path / "a.tsv", "-m", tmp_path / "m", "--quiet", *TREE)
     cli("inspect", tmp_path / "m", "--html", tmp_path / "p.html")
     outline = Outline()
     outline.feed((tmp_path / "p.html").read_text())

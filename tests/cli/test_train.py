@@ -19,7 +19,7 @@ from labeltree.cli.display import Display
 from labeltree.cli.train import train
 from labeltree.datasets import make_multiclass
 
-from .conftest import COMMAND, ENVIRONMENT, execute, small, write_pets
+from .conftest import COMMAND, ENVIRONMENT, TREE, execute, small, write_pets
 
 
 def assert_same_model(one, other):
@@ -41,7 +41,7 @@ def long(tmp_path_factory):
 
 
 def test_table_has_rows_at_doubling_counts(cli, folder, tmp_path):
-    err = cli("train", folder / "train.svm", "-m", tmp_path / "m", "--bits", 18).err
+    err = cli("train", folder / "train.svm", "-m", tmp_path / "m", *TREE, "--bits", 18).err
     rows = [line.split() for line in err.splitlines()]
     assert rows[0] == ["examples", "error", "recent", "labels", "depth"]
     assert rows[1][0] == "1,024"
@@ -52,13 +52,15 @@ def test_table_has_rows_at_doubling_counts(cli, folder, tmp_path):
     assert "1,500 examples, 40 labels, progressive error" in err
     clf = load(tmp_path / "m")
     assert clf.progress_.examples == 1500
-    assert type(clf).__name__ == algorithms.names()[algorithms.DEFAULT_ALGORITHM]
-    assert clf.bits == 18
+    assert type(clf).__name__ == "ProbabilityTreeClassifier"
+    assert (clf.arity, clf.bits) == (2, 18)
 
 
 def test_quiet_shows_nothing(cli, folder, tmp_path):
     result = cli("train", folder / "train.svm", "-m", tmp_path / "m", "--quiet")
     assert result.out == result.err == ""
+    default = algorithms.estimator_class(algorithms.DEFAULT_ALGORITHM)
+    assert type(load(tmp_path / "m")) is default
 
 
 def test_json_is_one_object_a_line(cli, folder, tmp_path):
