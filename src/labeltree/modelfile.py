@@ -74,7 +74,8 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     beside = Path(name)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)  # tells `remove_leftovers` that it is in use
+        with contextlib.suppress(OSError):  # some file systems have no locks
+            fcntl.flock(descriptor, fcntl.LOCK_EX)  # tells `remove_leftovers` that it is in use
         yield beside
         beside.chmod(mode)
         _sync(beside)

@@ -6,9 +6,11 @@ import subprocess
 import sys
 from html.parser import HTMLParser
 
+import numpy as np
 import pytest
 
 from labeltree import load
+from labeltree.datasets import make_multiclass
 
 from .conftest import TREE, write_pets
 
@@ -23,6 +25,8 @@ def test_facts(cli, model):
     assert facts["parameters"]["alpha"] == 0.8
     assert facts["settled"]["bits_"] == 18
     assert facts["run"]["passes completed"] == "2 of 2"
+    counts = np.bincount(make_multiclass(1500, 40, n_features=512, random_state=0)[1])
+    assert list(facts["most seen"].values()) == sorted(counts.tolist(), reverse=True)[:5]
     text = cli("inspect", model).out
     assert "alpha 0.8" in text
     assert "nodes 79" in text

@@ -123,7 +123,8 @@ class JsonLines(Display):
 
     def _print(self, event: str, values: dict[str, Any]) -> None:
         seconds = round(time.monotonic() - self._start, 3)
-        line = json.dumps({"event": event, "seconds": seconds, **values})
+        known = {key: None if value != value else value for key, value in values.items()}  # nan
+        line = json.dumps({"event": event, "seconds": seconds, **known})
         print(line, file=self._file, flush=True)
 
     def row(self, row: Row) -> None:

@@ -114,6 +114,10 @@ def describe(model: Path, clf: OnlineClassifier, tree: Tree | None) -> dict[str,
             "depth": tree.depth,
             "mean depth of an example": round(mean, 2),
         }
+    if notes.get("label_counts"):
+        counts = np.array(notes["label_counts"])
+        most = np.argsort(-counts, kind="stable")[:5]
+        facts["most seen"] = {str(clf.classes_[i]): int(counts[i]) for i in most.tolist()}
     if notes.get("reader"):
         facts["read as"] = notes["reader"]
     if notes.get("run"):
