@@ -52,8 +52,7 @@ def evaluate(
     true_probability: list[NDArray[Any]] = []
     with stream:
         for rows in stream:
-            sets = rows.sets
-            truth.extend(sets)
+            truth.extend(rows.sets)
             best.append(clf.predict_topk(rows.X, k)[0].astype(object))
             if hasattr(clf, "label_proba") and rows.single_label:
                 true_probability.append(clf.label_proba(rows.X, rows.y))
@@ -64,7 +63,7 @@ def evaluate(
         raise ValueError(f"{names}: no row has a label to compare with; give labelled rows")
     topk = np.concatenate(best)
     measured = _metrics(truth, topk)
-    if true_probability:
+    if sum(map(len, true_probability)) == len(truth):  # every row has its one label
         measured["squared_loss"] = metrics.squared_loss(np.concatenate(true_probability))
     counts = modelfile.read_header(model)["notes"].get("label_counts")
     return {
