@@ -227,3 +227,15 @@ def test_killed_while_saving_leaves_a_good_file(path):
             except subprocess.TimeoutExpired:
                 process.kill()
         assert load(path).predict([[1.0, 0.0]]).tolist() == ["b"]
+
+
+def test_leftovers_are_removed_unless_in_use(tmp_path):
+    path = tmp_path / "m"
+    (tmp_path / ".m.abcdefgh").touch()
+    (tmp_path / ".other.abcdefgh").touch()
+    with modelfile.replacing(path) as beside:
+        beside.write_text("new")
+        modelfile.remove_leftovers(path)
+        assert beside.exists()
+    assert path.read_text() == "new"
+    assert sorted(p.name for p in tmp_path.iterdir()) == [".other.abcdefgh", "m"]

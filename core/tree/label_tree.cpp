@@ -261,6 +261,7 @@ void LabelTree::visit_state(StateVisitor& state) {
   state.value("next_scorer", next_scorer_);
   state.value("sought", sought_);
   state.value("found", found_);
+  state.value("again", again_);
   if (!state.restoring()) return;
   const auto require = StateVisitor::require;
   require(scorer_.size() == labels() && next_scorer_ <= bank_.models(),

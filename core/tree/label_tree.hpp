@@ -72,7 +72,7 @@ class LabelTree : public TreeLearner {
   std::uint32_t next_scorer_ = 0;      // the model of the next scorer; a multiple of 8: none left
   double sought_ = 0.0;
   double found_ = 0.0;
-  bool again_ = false;
+  std::uint64_t again_ = 0;            // whether rows come once more
 };
 
 }  // namespace labeltree

@@ -107,6 +107,37 @@ def stdlib_tokens(
     return sparse.vstack(rows, format="csr"), np.concatenate(labels)
 
 
+def token_contexts(texts: list[str], context: int = 6, *, hash_bits: int = 24) -> sparse.csr_matrix:
+    """Turn pieces of source text into the features that `stdlib_tokens` gives the next token.
+
+    Parameters
+    ----------
+    texts : list of str
+        What stands before the token to be predicted; its last `context` tokens count, and start
+        marks stand before a shorter text.
+    context, hash_bits
+        As for `stdlib_tokens`.
+
+    Returns
+    -------
+    csr_matrix of float32
+        One row a text.
+
+    Examples
+    --------
+    >>> from labeltree.datasets import stdlib_tokens, token_contexts
+    >>> X, y = stdlib_tokens(context=3, limit=5)
+    >>> (token_contexts(['\"\"\"Record'], context=3) != X[4]).nnz
+    0
+    """
+    vocabulary = _Vocabulary()
+    windows = []
+    for text in texts:
+        tokens = [_START] * context + _TOKEN.findall(text)
+        windows.append([vocabulary[token] for token in [*tokens[-context:], _START]])
+    return _examples(np.array(windows, dtype=np.int32), vocabulary, hash_bits)[0]
+
+
 def make_multiclass(
     n: int,
     k: int,

@@ -86,6 +86,8 @@ class Targets:
     @classmethod
     def parse(cls, y: Any) -> Targets:
         """Read labels: a 1-d array or list, a list of lists, or an indicator matrix."""
+        if isinstance(y, Targets):  # parsed before, as the command line does while it reads
+            return y
         if y is None:
             raise ValueError("a classifier requires y to be passed, but the target y is None")
         if sp.issparse(y):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
+import glob
 import json
 import os
 import stat
@@ -70,16 +72,30 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     os.umask(umask)
     mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o666 & ~umask
     descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    os.close(descriptor)
     beside = Path(name)
     try:
+        with contextlib.suppress(OSError):  # some file systems have no locks
+            fcntl.flock(descriptor, fcntl.LOCK_EX)  # tells `remove_leftovers` that it is in use
         yield beside
         beside.chmod(mode)
         _sync(beside)
         os.replace(beside, target)
     finally:
         beside.unlink(missing_ok=True)
+        os.close(descriptor)
     _sync(target.parent)
+
+
+def remove_leftovers(path: str | os.PathLike[str]) -> None:
+    """Remove what a process that was killed while it wrote `path` has left beside it."""
+    target = Path(path).resolve()
+    for beside in target.parent.glob(f".{glob.escape(target.name)}.????????"):
+        try:
+            with beside.open("rb") as file:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                beside.unlink()
+        except OSError:  # still in use, or not ours
+            continue
 
 
 def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -126,13 +142,18 @@ def _check_signature(path: Path) -> None:
     with path.open("rb") as file:
         start = file.read(8 + 64)
     if not start[8:].startswith(b'{"__metadata__":') and b'"labeltree"' not in start:
-        raise ForeignModelFileError(f"{path}: this is not a labeltree model file")
+        raise ForeignModelFileError(
+            f"{path}: this is not a labeltree model file; give one that labeltree has saved"
+        )
 
 
 def _check_format(path: Path, metadata: Mapping[str, str]) -> None:
     number = metadata.get("labeltree")
     if number is None:
-        raise ForeignModelFileError(f"{path}: this safetensors file is not a labeltree model")
+        raise ForeignModelFileError(
+            f"{path}: this safetensors file is not a labeltree model; give one that labeltree "
+            "has saved"
+        )
     if not number.isdigit():
         raise CorruptModelFileError(f"{path}: the model file is damaged: its format is {number!r}")
     if int(number) > FORMAT:

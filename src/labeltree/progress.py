@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import time
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -88,3 +90,46 @@ class Progress:
             rows.append(ProgressRow(n, e / n, (e - errors) / (n - examples)))
             examples, errors = n, e
         return rows
+
+
+class Meter:
+    """A line on standard error that is written over and over while `fit` goes through its rows.
+
+    Parameters
+    ----------
+    passes, rows : int
+        How often `fit` goes through how many rows.
+    verbose : int
+        Whether to show anything: 0 shows nothing, and leaves passes whole.
+    """
+
+    PARTS = 20  # of a pass, after each of which the line is written anew
+    WIDTH = 24
+
+    def __init__(self, passes: int, rows: int, verbose: int) -> None:
+        self._total = passes * rows
+        self._verbose = verbose > 0
+        self._done = 0
+        self._start = time.monotonic()
+
+    def parts(self, order: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+        """Cut a pass into parts that are learned one after the other."""
+        if not self._verbose:
+            return [order]
+        return [part for part in np.array_split(order, self.PARTS) if len(part)]
+
+    def advance(self, rows: int, progress: Progress) -> None:
+        """Show that so many more rows were learned."""
+        self._done += rows
+        if self._verbose:
+            seconds = max(time.monotonic() - self._start, 1e-9)
+            filled = self.WIDTH * self._done // self._total
+            left = seconds * (self._total - self._done) / self._done
+            print(
+                f"\r{self._done / self._total:4.0%} |{'█' * filled:<{self.WIDTH}}| "
+                f"{self._done:,}/{self._total:,} rows, {self._done / seconds:,.0f} a second, "
+                f"{left:.0f} s left, error {progress.error:.4f} ",
+                end="\n" if self._done == self._total else "",
+                file=sys.stderr,
+                flush=True,
+            )

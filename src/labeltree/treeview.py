@@ -69,21 +69,28 @@ class Tree:
         """The nodes without a parent."""
         return np.flatnonzero(self.parent < 0).tolist()
 
+    @cached_property
+    def leaves(self) -> NDArray[np.int64]:
+        """The nodes without children."""
+        inner = np.zeros(self.n_nodes, dtype=bool)
+        inner[self.parent[self.parent >= 0]] = True
+        return np.flatnonzero(~inner)
+
     @property
     def n_leaves(self) -> int:
         """Number of nodes without children."""
-        return sum(not children for children in self.children)
+        return len(self.leaves)
 
     @cached_property
     def depths(self) -> NDArray[np.int64]:
         """The number of steps from the root to each node."""
         depths = np.zeros(self.n_nodes, dtype=np.int64)
-        stack = self.roots
-        while stack:
-            node = stack.pop()
-            for child in self.children[node]:
-                depths[child] = depths[node] + 1
-                stack.append(child)
+        above = self.parent
+        climbing = np.flatnonzero(above >= 0)
+        while len(climbing):  # all nodes take a step at a time
+            depths[climbing] += 1
+            above = self.parent[above]
+            climbing = climbing[above[climbing] >= 0]
         return depths
 
     @property
@@ -94,6 +101,32 @@ class Tree:
     def path(self, X: Any) -> list[int]:
         """Return the nodes that the first row of X passes, root first; tree after tree."""
         return self.find_path(X)
+
+    def frequent_labels(self, max_depth: int, n: int = 3) -> dict[int, list[Any]]:
+        """Return the labels with most weight at the leaves below each node, down to a depth."""
+        known = [leaf for leaf in self.leaves.tolist() if self.label[leaf] is not None]
+        leaves = np.array(known, dtype=np.int64)
+        codes: dict[Any, int] = {}
+        code = [codes.setdefault(label, len(codes)) for label in self.label[leaves].tolist()]
+        names = list(codes)
+        found: dict[int, list[Any]] = {}
+        at = leaves.copy()
+        for depth in range(self.depth, -1, -1):
+            deeper = self.depths[at] > depth
+            at[deeper] = self.parent[at[deeper]]
+            here = self.depths[at] == depth
+            if depth > max_depth or not here.any():
+                continue
+            keys, group = np.unique(
+                at[here] * len(names) + np.array(code)[here], return_inverse=True
+            )
+            weight = np.bincount(group, self.weight[leaves[here]])
+            node = keys // len(names)
+            for i in np.lexsort([keys, -weight, node]).tolist():
+                best = found.setdefault(int(node[i]), [])
+                if len(best) < n:
+                    best.append(names[keys[i] % len(names)])
+        return found
 
     def to_dict(self, node: int | None = None, max_depth: int = 50) -> dict[str, Any]:
         """Return the tree below a node (the first root by default) as nested dicts."""
@@ -112,6 +145,23 @@ class Tree:
                 self.to_dict(child, max_depth - 1) for child in self.children[node]
             ]
         return entry
+
+    def to_html(self) -> str:
+        """Return the shape of the tree for a notebook: how many nodes there are at each depth."""
+        counts = np.bincount(self.depths)
+        leaves = np.bincount(self.depths[self.leaves], minlength=len(counts))
+        bars = "".join(
+            f'<tr><td style="text-align:right">{depth}</td><td style="text-align:left">'
+            f'<div style="width:{max(1, 240 * count // counts.max())}px;height:.8em;'
+            f'background:#4a7ebb"></div></td><td>{count:,} nodes, {leaf:,} leaves</td></tr>'
+            for depth, (count, leaf) in enumerate(
+                zip(counts.tolist(), leaves.tolist(), strict=True)
+            )
+        )
+        return (
+            f"<details><summary>tree: {self.n_nodes:,} nodes, {self.n_leaves:,} leaves, depth "
+            f'{self.depth}</summary><table style="font-size:85%">{bars}</table></details>'
+        )
 
     def to_dot(self, max_depth: int = 5) -> str:
         """Return the top of the tree in Graphviz's language."""

@@ -212,3 +212,44 @@ def test_threads_may_share_a_stream():
 def test_arguments_are_checked(arguments, error, message):
     with pytest.raises(error, match=message):
         stream(**{"path": "a.svm"} | arguments)
+
+
+@given(st.integers(0, 9), st.integers(0, 12))
+def test_consecutive_rows_are_a_slice(start, stop):
+    text = b"".join(b"%d 2 |f a:%d b\n" % (i, i + 1) for i in range(9)) + b"|f c\n"
+    rows = next(iter(stream(io.BytesIO(text), format="vw", hash_bits=10)))
+    part = rows[start:stop]
+    assert len(part) == len(range(10)[start:stop])
+    assert part.sets == rows.sets[start:stop]
+    assert (rows.X[start:stop] != part.X).nnz == 0
+    np.testing.assert_array_equal(part.weight, rows.weight[start:stop])
+
+
+def test_slices_have_no_step():
+    rows = next(iter(stream(io.BytesIO(b"1 1:1\n2 1:1\n"), format="svmlight")))
+    with pytest.raises(ValueError, match="without a step"):
+        rows[::2]
+
+
+def test_eager_streams_give_what_has_arrived():
+    lines = [b"1 1:1\n", b"2 2:1\n", b"3 3:1\n"]
+    given = Trickle(b"".join(lines), step=len(lines[0]))
+    assert [rows.y.tolist() for rows in stream(given, format="svmlight", eager=True)] == [
+        [1],
+        [2],
+        [3],
+    ]
+    given = Trickle(b"".join(lines), step=len(lines[0]))
+    assert [rows.y.tolist() for rows in stream(given, format="svmlight")] == [[1, 2, 3]]
+
+
+def test_fraction_read_grows_to_one(tmp_path):
+    paths = [tmp_path / "a.svm", tmp_path / "b.svm"]
+    paths[0].write_bytes(b"1 1:1\n" * 400_000)  # more than two chunks
+    paths[1].write_bytes(b"2 1:1\n" * 100_000)
+    rows = stream(paths, batch_size=50_000)
+    fractions = [rows.fraction_read for _ in rows]
+    assert fractions == sorted(fractions)
+    assert 0.3 < fractions[0] < 0.5
+    assert fractions[-1] == 1
+    assert stream(io.BytesIO(b"1 1:1\n"), format="svmlight").fraction_read is None

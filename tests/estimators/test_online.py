@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from labeltree.datasets import make_multiclass
-from labeltree.estimators import ESTIMATORS, load
+from labeltree.estimators import ESTIMATORS, RandomTreeClassifier, load
 
 K = 30
 
@@ -383,3 +383,26 @@ class TestBadInput:
         for k in (0, -1, 1.5):
             with pytest.raises(ValueError, match="expected an integer from 1"):
                 clf.predict_topk(problem[0], k)
+
+
+def test_verbose_fit_shows_a_line_and_learns_the_same(make, problem, capsys):
+    quiet = make(passes=2).fit(*problem)
+    assert capsys.readouterr().err == ""
+    shown = make(passes=2).fit(*problem, verbose=1)
+    line = capsys.readouterr().err.rpartition("\r")[2]
+    assert line.startswith("100% |")
+    assert "1,200/1,200 rows" in line
+    assert f"error {quiet.progress_.error:.4f}" in line
+    assert_same_model(quiet, shown)
+
+
+def test_notebooks_show_the_shape_of_a_fitted_tree():
+    X, y = make_multiclass(300, 10, n_features=64)
+    clf = RandomTreeClassifier(random_state=0)
+    assert "tree:" not in clf._repr_html_()
+    clf.fit(X, y)
+    tree = clf.tree_
+    text = f"tree: {tree.n_nodes} nodes, {tree.n_leaves} leaves, depth {tree.depth}"
+    assert text in clf._repr_html_()
+    assert text in clf._repr_mimebundle_()["text/html"]
+    assert "<table" in clf._repr_html_()

@@ -2,34 +2,150 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from labeltree._version import __version__
-
-app = typer.Typer(
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    help="Predict one label, or a set, out of thousands to millions.",
-)
+from labeltree.cli import algorithms
 
 Data = Annotated[
-    list[str], typer.Argument(help="Files to read, or - for standard input.", metavar="DATA...")
+    list[str],
+    typer.Argument(help="Files, patterns, or - for standard input.", metavar="DATA..."),
 ]
-Model = Annotated[Path, typer.Argument(help="A model file.")]
-Format = Annotated[
-    str, typer.Option(help="auto, svmlight, xmc, vw, tsv, parquet or arrow; auto goes by name.")
+OptionalData = Annotated[
+    list[str] | None,
+    typer.Argument(help="Files, patterns, or - for standard input.", metavar="DATA..."),
+]
+Model = Annotated[Path, typer.Argument(help="A model file.", metavar="MODEL")]
+FORMATS = "auto, svmlight, xmc, vw, tsv, parquet or arrow; auto goes by name."
+Format = Annotated[str, typer.Option(help=f"Of the data: {FORMATS}")]
+Algorithm = Annotated[
+    str,
+    typer.Option(
+        help=f"One of {', '.join(algorithms.names())}. With --help, lists its parameters.",
+        metavar="NAME",
+    ),
 ]
 SkipBadLines = Annotated[
     bool, typer.Option("--skip-bad-lines", help="Go on after malformed lines and report them.")
 ]
 Threads = Annotated[int, typer.Option(help="Number of threads; -1 for all processors.")]
+Features = Annotated[
+    int | None, typer.Option(help="Number of features; svmlight files: 2^24 if not given.")
+]
+HashBits = Annotated[int | None, typer.Option(help="vw, tsv: hash to 2^bits features.")]
+WordNgrams = Annotated[int | None, typer.Option(help="tsv: words in a row, up to.")]
+CharNgrams = Annotated[str | None, typer.Option(help="tsv: characters, as in 3-5.")]
+LabelSeparator = Annotated[
+    str | None, typer.Option(help="tsv: what separates the labels of a set.")
+]
+LabelSets = Annotated[
+    bool | None,
+    typer.Option(help="Whether rows have sets of labels; otherwise the first rows tell."),
+]
+Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="Show nothing.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON to standard output.")]
 
 
-@app.callback(invoke_without_command=True)
+def build(arguments: Sequence[str]) -> typer.Typer:
+    """Return the command line; `train` and `tune` have the options of the algorithm asked for."""
+    app = typer.Typer(
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,  # help comes in half the time
+        help="Predict one label, or a set, out of thousands to millions.",
+    )
+    app.callback(invoke_without_command=True)(top)
+    algorithm = _chosen(arguments) if {"train", "tune"} & {*arguments} else None
+    app.command()(_with_parameters(train, algorithm))
+    app.command()(predict)
+    app.command()(evaluate)
+    app.command(name="inspect")(inspect_)
+    app.command()(_with_parameters(tune, algorithm))
+    app.command()(demo)
+    return app
+
+
+def help_text(arguments: Sequence[str]) -> str:
+    """Return the help on a command, without typer's parser, which takes as long as all the rest."""
+    command: Any = typer.main.get_command(build(arguments))
+    context = typer.Context(command, info_name="labeltree")
+    for argument in arguments:
+        if argument in command.commands:
+            command = command.commands[argument]
+            context = typer.Context(command, info_name=argument, parent=context)
+            break
+    return str(command.get_help(context))
+
+
+def _chosen(arguments: Sequence[str]) -> str:
+    """Return the algorithm that the arguments name."""
+    chosen = algorithms.DEFAULT_ALGORITHM
+    for argument, following in pairwise([*arguments, ""]):
+        if argument == "--algorithm":
+            chosen = following
+        elif argument.startswith("--algorithm="):
+            chosen = argument.partition("=")[2]
+    return algorithms.check(chosen)
+
+
+def _with_parameters(command: Callable[..., None], algorithm: str | None) -> Callable[..., None]:
+    """Give a command the parameters of an algorithm as options, in place of ``parameters``.
+
+    An option that is not given is None, and the estimator's own default holds.
+    """
+    signature = inspect.signature(command, eval_str=True)
+    kept = [p for p in signature.parameters.values() if p.name != "parameters"]
+    known = algorithms.parameters(algorithm) if algorithm else []
+    options = [
+        inspect.Parameter(
+            p.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=None,
+            annotation=Annotated[
+                p.kind | None,
+                typer.Option(
+                    p.option + (f"/--no-{p.option[2:]}" if p.kind is bool else ""),
+                    help=p.help + _default_of(p),
+                    metavar=f"[{'|'.join(p.choices)}]" if p.choices else None,
+                    show_default=False,
+                ),
+            ],
+        )
+        for p in known
+    ]
+
+    @functools.wraps(command)
+    def wrapped(**values: Any) -> None:
+        given = {p.name: p.value(values.pop(p.name)) for p in known}
+        command(**values, parameters={k: v for k, v in given.items() if v is not None})
+
+    del wrapped.__wrapped__  # whose signature would be looked up
+    wrapped.__signature__ = signature.replace(  # type: ignore[attr-defined]
+        parameters=[*kept, *options]
+    )
+    wrapped.__annotations__ = {p.name: p.annotation for p in (*kept, *options)}
+    if algorithm:
+        wrapped.__doc__ = f"{command.__doc__}\n\n{algorithm}: {algorithms.summary(algorithm)}"
+    return wrapped
+
+
+def _default_of(parameter: algorithms.Parameter) -> str:
+    if parameter.default is None:
+        return ""
+    value = parameter.default
+    if isinstance(value, bool):
+        value = ("" if value else "no-") + parameter.option[2:]
+    return f" [default: {value}]"
+
+
 def top(
     context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
@@ -37,59 +153,81 @@ def top(
     """Take options that go before the command."""
     if version:
         typer.echo(f"labeltree {__version__}")
-        context.exit()
+    elif context.invoked_subcommand is None:
+        typer.echo(context.get_help())
 
 
-@app.command()
 def train(
-    data: Data,
-    model: Annotated[Path, typer.Option("--model", "-m", help="Where to write the model.")],
+    *,
+    data: OptionalData = None,
+    model: Annotated[
+        Path | None,
+        typer.Option("--model", "-m", help="Where to write the model; else where --resume is."),
+    ] = None,
+    algorithm: Algorithm = algorithms.DEFAULT_ALGORITHM,
     format: Format = "auto",  # noqa: A002
-    features: Annotated[
-        int | None, typer.Option(help="Number of features; svmlight files: 2^24 if not given.")
-    ] = None,
-    hash_bits: Annotated[int | None, typer.Option(help="vw, tsv: hash to 2^bits features.")] = None,
-    word_ngrams: Annotated[int | None, typer.Option(help="tsv: words in a row, up to.")] = None,
-    char_ngrams: Annotated[str | None, typer.Option(help="tsv: characters, as in 3-5.")] = None,
-    label_separator: Annotated[
-        str | None, typer.Option(help="tsv: what separates the labels of a set.")
-    ] = None,
-    label_sets: Annotated[
-        bool | None,
-        typer.Option(help="Whether rows have sets of labels; otherwise the first batch tells."),
-    ] = None,
+    features: Features = None,
+    hash_bits: HashBits = None,
+    word_ngrams: WordNgrams = None,
+    char_ngrams: CharNgrams = None,
+    label_separator: LabelSeparator = None,
+    label_sets: LabelSets = None,
     skip_bad_lines: SkipBadLines = False,
-    passes: Annotated[int, typer.Option(help="How often to go through the data.", min=1)] = 1,
-    loss: Annotated[str, typer.Option(help="logistic, squared or hinge.")] = "logistic",
-    step: Annotated[float, typer.Option(help="Size of the steps.")] = 1.0,
-    bits: Annotated[int, typer.Option(help="Size of the weight table: 2^bits.")] = 24,
+    passes: Annotated[
+        int | None, typer.Option(help="How often to go through the data; once if not given.", min=1)
+    ] = None,
+    holdout: Annotated[
+        float, typer.Option(help="Share of the rows to predict but never learn, as 0.1.")
+    ] = 0.0,
+    test: Annotated[
+        list[str] | None, typer.Option(help="A file to evaluate the model on at the end.")
+    ] = None,
+    checkpoint_every: Annotated[
+        str | None, typer.Option(help="Save while learning: 60s, 10m, or 100k, 2M examples.")
+    ] = None,
+    resume: Annotated[
+        Path | None,
+        typer.Option(help="A model or checkpoint to go on with, exactly where it was."),
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw the learning curve to this file, such as curve.png.")
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Seed of everything random; 0 if not given.")
+    ] = None,
     threads: Threads = 1,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Print no progress.")] = False,
+    quiet: Quiet = False,
+    json: Json = False,
+    parameters: dict[str, Any],
 ) -> None:
     """Learn from files or a stream, and write a model."""
-    from labeltree.cli.train import train
+    from labeltree.cli.display import make_display
+    from labeltree.cli.train import train_and_report
 
-    options: dict[str, Any] = {
-        "n_features": features,
-        "hash_bits": hash_bits,
-        "word_ngrams": word_ngrams,
-        "char_ngrams": None if char_ngrams is None else _pair(char_ngrams),
-        "label_separator": label_separator,
-    }
-    train(
-        data,
-        model,
+    if resume is None or seed is not None:
+        parameters = {"random_state": seed or 0, **parameters}
+    train_and_report(
+        data or [],
+        _required(model or resume, "--model"),
+        test=test or [],
+        plot=plot,
+        algorithm=algorithm,
+        params=parameters,
         format=format,
-        reader_options={name: value for name, value in options.items() if value is not None},
+        reader_options=_reader_options(
+            features, hash_bits, word_ngrams, char_ngrams, label_separator
+        ),
         skip_bad_lines=skip_bad_lines,
         label_sets=label_sets,
         passes=passes,
-        params={"loss": loss, "step": step, "bits": bits, "n_jobs": threads},
-        quiet=quiet,
+        holdout=holdout,
+        checkpoint_every=checkpoint_every,
+        resume=resume,
+        threads=threads,
+        display=make_display(quiet=quiet, as_json=json),
     )
 
 
-@app.command()
 def predict(
     model: Model,
     data: Data,
@@ -101,7 +239,10 @@ def predict(
         typer.Option(help="Print this many labels a row, best first.", min=1),
     ] = None,
     scores: Annotated[bool, typer.Option("--scores", help="Print each label's score.")] = False,
-    format: Format = "auto",  # noqa: A002
+    format: Annotated[  # noqa: A002
+        str, typer.Option(help="Of the predictions: tsv, jsonl or svmlight.")
+    ] = "tsv",
+    input_format: Format = "auto",
     skip_bad_lines: SkipBadLines = False,
     threads: Threads = 1,
 ) -> None:
@@ -115,38 +256,140 @@ def predict(
         top=top,
         scores=scores,
         format=format,
+        input_format=input_format,
         skip_bad_lines=skip_bad_lines,
         threads=threads,
     )
 
 
-@app.command()
 def evaluate(
     model: Model,
     data: Data,
     format: Format = "auto",  # noqa: A002
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write JSON to this file too.")
+    ] = None,
     skip_bad_lines: SkipBadLines = False,
     threads: Threads = 1,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    json: Json = False,
 ) -> None:
     """Measure a model on labelled rows."""
-    from labeltree.cli.evaluate import evaluate, report
+    from labeltree.cli.evaluate import evaluate, report, to_json, write
 
+    if output is not None:
+        from labeltree.cli.checkpoint import require_writable
+
+        require_writable(output)
     measured = evaluate(model, data, format=format, skip_bad_lines=skip_bad_lines, threads=threads)
-    typer.echo(report(measured, as_json=json), nl=False)
+    if output is not None:
+        write(measured, output)
+    typer.echo(to_json(measured) if json else report(measured), nl=False)
 
 
-@app.command()
-def demo(
-    examples: Annotated[int, typer.Option(help="How many tokens to learn.", min=100)] = 30_000,
-    model: Annotated[
-        Path | None, typer.Option("--model", "-m", help="Where to write the model, if at all.")
+def inspect_(
+    model: Model,
+    tree: Annotated[bool, typer.Option("--tree", help="Draw the top of the tree.")] = False,
+    depth: Annotated[
+        int | None, typer.Option(help="How deep to draw; 4 on a terminal, 12 in files.", min=0)
     ] = None,
+    example: Annotated[
+        str | None,
+        typer.Option(help="Show how a row is predicted, and why.", metavar="FILE:LINE"),
+    ] = None,
+    dot: Annotated[Path | None, typer.Option(help="Write the tree in Graphviz's language.")] = None,
+    html: Annotated[
+        Path | None, typer.Option(help="Write a page with a tree that unfolds.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Show what a model is: its size, parameters, labels and tree."""
+    from labeltree.cli.inspect import inspect
+
+    typer.echo(
+        inspect(model, tree=tree, depth=depth, example=example, dot=dot, html=html, as_json=json),
+        nl=False,
+    )
+
+
+def tune(
+    *,
+    data: Data,
+    model: Annotated[Path, typer.Option("--model", "-m", help="Where to write the best model.")],
+    algorithm: Algorithm = algorithms.DEFAULT_ALGORITHM,
+    budget: Annotated[str, typer.Option(help="How long to try: 90s, 10m, 1h.")] = "10m",
+    trials: Annotated[int, typer.Option(help="How many settings to start with.", min=2)] = 8,
+    format: Format = "auto",  # noqa: A002
+    features: Features = None,
+    hash_bits: HashBits = None,
+    word_ngrams: WordNgrams = None,
+    char_ngrams: CharNgrams = None,
+    label_separator: LabelSeparator = None,
+    label_sets: LabelSets = None,
+    skip_bad_lines: SkipBadLines = False,
+    seed: Seed = 0,
+    quiet: Quiet = False,
+    json: Json = False,
+    parameters: dict[str, Any],
+) -> None:
+    """Find good parameters by successive halving on progressive validation.
+
+    Parameters that are given are kept as they are.
+    """
+    from labeltree.cli.display import make_table
+    from labeltree.cli.tune import tune
+
+    tune(
+        data,
+        model,
+        algorithm=algorithm,
+        fixed=parameters,
+        budget=budget,
+        trials=trials,
+        format=format,
+        reader_options=_reader_options(
+            features, hash_bits, word_ngrams, char_ngrams, label_separator
+        ),
+        label_sets=label_sets,
+        skip_bad_lines=skip_bad_lines,
+        seed=seed,
+        table=make_table(quiet=quiet, as_json=json),
+    )
+
+
+def demo(
+    examples: Annotated[int, typer.Option(help="How many tokens to learn.", min=2000)] = 200_000,
+    folder: Annotated[Path, typer.Option(help="Where to write the model and the plot.")] = Path(
+        "labeltree-demo"
+    ),
+    seed: Seed = 0,
 ) -> None:
     """Learn to predict the next token of Python's own standard library."""
     from labeltree.cli.demo import demo
 
-    demo(examples, model)
+    demo(examples, folder, seed=seed)
+
+
+def _required(value: Path | None, option: str) -> Path:
+    if value is None:
+        raise ValueError(f"{option} is missing: say where to write the model, as in -m m.labeltree")
+    return value
+
+
+def _reader_options(
+    features: int | None,
+    hash_bits: int | None,
+    word_ngrams: int | None,
+    char_ngrams: str | None,
+    label_separator: str | None,
+) -> dict[str, Any]:
+    options = {
+        "n_features": features,
+        "hash_bits": hash_bits,
+        "word_ngrams": word_ngrams,
+        "char_ngrams": None if char_ngrams is None else _pair(char_ngrams),
+        "label_separator": label_separator,
+    }
+    return {name: value for name, value in options.items() if value is not None}
 
 
 def _pair(text: str) -> tuple[int, int]:

@@ -2,58 +2,197 @@
 
 from __future__ import annotations
 
+import importlib.util
 import sys
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from labeltree.cli.train import ProgressTable
-from labeltree.datasets import stdlib_tokens
-from labeltree.estimators import OneAgainstAllClassifier
+from labeltree.cli.algorithms import DEFAULT_ALGORITHM, estimator_class, parameters
+from labeltree.cli.checkpoint import require_writable
+from labeltree.cli.display import Table, make_table, table_text
+from labeltree.datasets import stdlib_tokens, token_contexts
+from labeltree.estimators import OnlineClassifier
 
 CONTEXT = 6
-BATCH = 512
+HASH_BITS = 22
+BATCH = 1000
+BASELINE = "one-against-all"
+BASELINE_SHARE = 5  # the baseline learns one example in so many: its cost grows with the labels
+BASELINE_SECONDS = 30.0
+ALGORITHMS = list(
+    dict.fromkeys([DEFAULT_ALGORITHM, "probability-tree", "recall-tree", "lom-tree"])
+)[:3]
+QUESTIONS = ["for i in", "def __init__(", "if x is not", "return self.", "while", "raise", "else"]
 
 
-def demo(examples: int = 30_000, model: Path | None = None) -> None:
+@dataclass
+class Learner:
+    """One of the learners that run side by side."""
+
+    name: str
+    clf: OnlineClassifier
+    goal: int
+    seconds_allowed: float = float("inf")
+    learned: int = 0
+    seconds: float = 0.0
+    busy: bool = False
+
+    @property
+    def done(self) -> bool:
+        """Whether there is nothing more to learn, or no more time."""
+        return self.learned >= self.goal or self.seconds > self.seconds_allowed
+
+    def learn(self, X: Any, y: Any) -> None:
+        """Learn a batch, and see how long that takes."""
+        start = time.perf_counter()
+        self.clf.partial_fit(X, y)
+        self.seconds += time.perf_counter() - start
+        self.learned += len(y)
+
+    def row(self) -> dict[str, Any]:
+        """Return what to show of the learner."""
+        started = self.learned > 0
+        return {
+            "learner": self.name,
+            "examples": self.learned,
+            "labels": self.clf.n_labels_ if started else 0,
+            "examples/s": int(self.learned / max(self.seconds, 1e-9)),
+            "error": self.clf.progress_.error if started else 0.0,
+        }
+
+    def result(self) -> dict[str, Any]:
+        """Return what to show of the learner at the end."""
+        arrays = self.clf._learner.state().values()
+        return {**self.row(), "memory (MB)": round(sum(array.nbytes for array in arrays) / 1e6)}
+
+
+def demo(
+    examples: int = 200_000, folder: Path = Path("labeltree-demo"), *, seed: int = 0
+) -> list[Learner]:
     """Learn the next token of the standard library's source, and show what was learned.
+
+    Three trees learn side by side with one-against-all, which stops early: its cost per example
+    grows with the number of labels.
 
     Parameters
     ----------
     examples : int
-        How many tokens to learn; a fifth as many again are kept to test on.
-    model : Path, optional
-        Where to write the model.
+        How many tokens to learn.
+    folder : Path
+        Where to write the model and the plot; made if it is not there.
+    seed : int
+        Seed of the learners.
+
+    Returns
+    -------
+    list of Learner
+        The learners, the baseline last.
     """
-    X, y = stdlib_tokens(CONTEXT, examples + examples // 5)
-    examples = len(y) * 5 // 6  # a small standard library may have fewer
+    if folder.exists() and not folder.is_dir():
+        raise NotADirectoryError(f"{folder}: this is not a folder; name another with --folder")
+    require_writable(folder.resolve())  # beside it: the folder itself may have to be made
+    batches = list(stdlib_tokens(CONTEXT, examples, hash_bits=HASH_BITS, batch_size=BATCH))
+    examples = sum(len(y) for _, y in batches)  # a small standard library may have fewer
     print(
         f"Predicting the next token of Python {sys.version.split()[0]}'s standard library from the "
-        f"{CONTEXT} before it.\nThe progressive error is measured on each token before it is "
-        "learned; every token may be a new label.",
+        f"{CONTEXT} before it.\nThe error is progressive: each token is predicted before it is "
+        "learned, and may be a new label.\n",
         file=sys.stderr,
     )
-    clf = OneAgainstAllClassifier(bits=22)
-    table = ProgressTable(quiet=False)
-    start = time.perf_counter()
-    for begin in range(0, examples, BATCH):
-        end = min(begin + BATCH, examples)
-        clf.partial_fit(X[begin:end], y[begin:end])
-        table.update(clf)
-    seconds = time.perf_counter() - start
+    learners = _learners(examples, seed)
+    table = make_table(transient=True)
+    try:
+        _run(learners, batches, table)
+    finally:
+        table.close()
+    print(table_text([learner.result() for learner in learners]))
     print(
-        f"\nOne-against-all learned {examples:,} examples and {clf.n_labels_:,} labels in "
-        f"{seconds:.1f} s ({examples / seconds:,.0f} a second).\n"
-        f"Error on the {len(y) - examples:,} tokens that follow: "
-        f"{1 - clf.score(X[examples:], y[examples:]):.3f}\n"
+        f"\n{BASELINE} stopped after {learners[-1].learned:,} examples: its cost for each example "
+        "grows with the labels.\n\nThe three best guesses of each after some pieces of source:\n"
     )
-    rows = range(examples + CONTEXT, len(y), max(1, (len(y) - examples) // 8))
-    labels, scores = clf.predict_topk(X[list(rows)], k=3)
-    print(f"{'after':<42} {'came':<14} predicted")
-    for row, best, score in zip(rows, labels, scores, strict=True):
-        context = " ".join(y[row - CONTEXT : row])[-40:]
-        guesses = "  ".join(f"{b} {s:.2f}" for b, s in zip(best, score, strict=True))
-        print(f"{context:<42} {y[row]:<14} {guesses}")
-    if model is not None:
-        clf.save(model)
-        print(f"\nThe model is in {model}.")
-    print("\nNext: labeltree train --help")
+    print(table_text(_answers(learners)))
+    _keep(learners, folder)
+    return learners
+
+
+def _learners(examples: int, seed: int) -> list[Learner]:
+    trees = [Learner(name, _make(name, seed), examples) for name in ALGORITHMS]
+    share = examples // BASELINE_SHARE
+    return [*trees, Learner(BASELINE, _make(BASELINE, seed), share, BASELINE_SECONDS)]
+
+
+def _make(algorithm: str, seed: int) -> OnlineClassifier:
+    bits = {"bits": 22} if any(p.name == "bits" for p in parameters(algorithm)) else {}
+    return estimator_class(algorithm)(random_state=seed, **bits)
+
+
+def _run(learners: list[Learner], batches: list[tuple[Any, Any]], table: Table) -> None:
+    """Let the learners take turns on two threads, and show how they fare."""
+    stop = threading.Event()
+    lock = threading.Lock()
+
+    def work() -> None:
+        while not stop.is_set():
+            with lock:  # the one that is furthest behind is next
+                waiting = [item for item in learners if not item.busy and not item.done]
+                if not waiting:
+                    return
+                learner = min(waiting, key=lambda item: item.learned / item.goal)
+                learner.busy = True
+            learner.learn(*batches[learner.learned // BATCH])
+            learner.busy = False
+
+    shown = time.monotonic()
+    with ThreadPoolExecutor(2) as pool:
+        running = [pool.submit(work) for _ in range(2)]
+        try:
+            while wait(running, timeout=0.2).not_done:
+                settled = time.monotonic() - shown > 10
+                if settled:
+                    shown = time.monotonic()
+                table.show([learner.row() for learner in learners], settled=settled)
+        finally:
+            stop.set()
+    for future in running:
+        future.result()
+    table.show([learner.row() for learner in learners])
+
+
+def _answers(learners: list[Learner]) -> list[dict[str, str]]:
+    """Return what each learner predicts after some pieces of source."""
+    X = token_contexts(QUESTIONS, CONTEXT, hash_bits=HASH_BITS)
+    answers = {
+        learner.name: [
+            " ".join(str(label) for label in row if label is not None)
+            for row in learner.clf.predict_topk(X, k=3)[0]
+        ]
+        for learner in learners
+    }
+    return [
+        {"after": question.strip(), **{name: answers[name][i] for name in answers}}
+        for i, question in enumerate(QUESTIONS)
+    ]
+
+
+def _keep(learners: list[Learner], folder: Path) -> None:
+    """Save the best tree's model and, where matplotlib is installed, a plot."""
+    folder.mkdir(exist_ok=True)
+    best = min(learners[:-1], key=lambda learner: learner.clf.progress_.error)
+    model = folder / "demo.labeltree"
+    best.clf.save(model)
+    print(f"\nThe {best.name} is in {model}", end="")
+    if importlib.util.find_spec("matplotlib") is None:
+        print("; for a plot of the learning curves: pip install 'labeltree[plot]'")
+    else:
+        from labeltree.plot import learning_curve, write
+
+        curves = learning_curve(
+            *(learner.clf for learner in learners), labels=[learner.name for learner in learners]
+        )
+        write(curves, folder / "curves.png")
+        print(f", the learning curves are in {folder / 'curves.png'}")
+    print(f"\nNext: labeltree inspect {model} --tree")

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import json
+import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from labeltree import metrics
-from labeltree.cli.predict import open_data
-from labeltree.cli.train import labels_of
+from labeltree import metrics, modelfile
+from labeltree.cli.reading import open_data
+from labeltree.estimators import OnlineClassifier
+from labeltree.metrics import Estimate
+
+# Groups of labels by how often they were learned, as studies of long tails have them.
+GROUPS = {"head": (101, math.inf), "middle": (20, 100), "tail": (1, 19), "never learned": (0, 0)}
 
 
 def evaluate(
     model: Path,
-    data: list[str],
+    data: Sequence[str],
     *,
     format: str = "auto",  # noqa: A002
     skip_bad_lines: bool = False,
@@ -25,47 +32,115 @@ def evaluate(
 
     Parameters
     ----------
-    model, data, format, skip_bad_lines, threads
+    model, data, skip_bad_lines, threads
         As for `labeltree.cli.predict.predict`.
+    format : str
+        As for `labeltree.data.stream`.
 
     Returns
     -------
     dict
-        Number of examples, error with its 95 % interval, precision and nDCG at 1, 3 and 5.
+        ``examples``; ``metrics``, each with its value and 95 % interval; and ``groups``: for
+        labels that were learned often (head), less often (middle), seldom (tail) and never, how
+        many true labels there were, and which share of them was predicted first or among five.
     """
-    clf, rows = open_data(model, data, format=format, skip_bad_lines=skip_bad_lines)
+    clf, stream = open_data(model, data, format=format, skip_bad_lines=skip_bad_lines)
     clf.n_jobs = threads
     k = min(5, clf.n_labels_)
-    truth: list[Any] = []
-    best: list[Any] = []
-    with rows:
-        for batch in rows:
-            truth.extend(labels_of(batch, clf.multilabel_))
-            best.append(clf.predict_topk(batch.X, k)[0])
+    truth: list[list[Any]] = []
+    best: list[NDArray[Any]] = []
+    true_probability: list[NDArray[Any]] = []
+    with stream:
+        for rows in stream:
+            truth.extend(rows.sets)
+            best.append(clf.predict_topk(rows.X, k)[0].astype(object))
+            if hasattr(clf, "label_proba") and rows.single_label:
+                true_probability.append(clf.label_proba(rows.X, rows.y))
+    names = ", ".join(data)
     if not truth:
-        raise ValueError(f"{', '.join(data)}: no rows to evaluate on")
+        raise ValueError(f"{names}: no rows to evaluate on; give a file with labelled rows")
+    if not any(truth):
+        raise ValueError(f"{names}: no row has a label to compare with; give labelled rows")
     topk = np.concatenate(best)
-    wrong = metrics.error(truth, topk[:, 0])
-    measured: dict[str, Any] = {
+    measured = _metrics(truth, topk)
+    if sum(map(len, true_probability)) == len(truth):  # every row has its one label
+        measured["squared_loss"] = metrics.squared_loss(np.concatenate(true_probability))
+    counts = modelfile.read_header(model)["notes"].get("label_counts")
+    return {
         "examples": len(truth),
-        "error": wrong.value,
-        "error_low": wrong.low,
-        "error_high": wrong.high,
+        "metrics": {name: value._asdict() for name, value in measured.items()},
+        "groups": {} if counts is None else _groups(clf, counts, truth, topk),
     }
-    for n in (n for n in (1, 3, 5) if n <= k):
-        measured[f"precision@{n}"] = metrics.precision_at_k(truth, topk, n)
-        measured[f"ndcg@{n}"] = metrics.ndcg_at_k(truth, topk, n)
+
+
+def _metrics(truth: list[list[Any]], topk: NDArray[Any]) -> dict[str, Estimate]:
+    measured = {"error": metrics.error(truth, topk[:, 0])}
+    for k in (k for k in (1, 3, 5) if k <= topk.shape[1]):
+        for name, measure in (
+            ("precision", metrics.precision_at_k),
+            ("ndcg", metrics.ndcg_at_k),
+        ):
+            if (name, k) != ("ndcg", 1):  # which is precision@1
+                measured[f"{name}@{k}"] = metrics.wilson(measure(truth, topk, k), len(truth))
     return measured
 
 
-def report(measured: dict[str, Any], *, as_json: bool) -> str:
-    """Return what was measured as JSON, or as a table."""
-    if as_json:
-        return json.dumps(measured) + "\n"
-    lines = [
-        f"examples      {measured['examples']:,}",
-        f"error         {measured['error']:.4f}  "
-        f"(95 % interval {measured['error_low']:.4f} to {measured['error_high']:.4f})",
-    ]
-    lines += [f"{name:<13} {value:.4f}" for name, value in measured.items() if "@" in name]
+def _groups(
+    clf: OnlineClassifier, counts: list[int], truth: list[list[Any]], topk: NDArray[Any]
+) -> dict[str, dict[str, Any]]:
+    """Return, for each group of labels, how many of its true labels were found."""
+    learned = dict(zip(clf.classes_.tolist(), counts, strict=False))
+    rows = np.repeat(np.arange(len(truth)), [len(labels) for labels in truth])
+    labels = [label for row in truth for label in row]
+    times = np.array([learned.get(label, 0) for label in labels])
+    found = topk[rows] == np.array([*labels, None], dtype=object)[:-1, None]
+    groups = {}
+    for name, (low, high) in GROUPS.items():
+        chosen = (times >= low) & (times <= high)
+        if chosen.any():
+            n = int(chosen.sum())
+            groups[name] = {
+                "learned": [low, None if high == math.inf else int(high)],
+                "labels": len({labels[i] for i in np.flatnonzero(chosen).tolist()}),
+                "examples": n,
+                "recall@1": metrics.wilson(float(found[chosen, 0].mean()), n)._asdict(),
+                f"recall@{topk.shape[1]}": metrics.wilson(
+                    float(found[chosen].any(axis=1).mean()), n
+                )._asdict(),
+            }
+    return groups
+
+
+def report(measured: dict[str, Any]) -> str:
+    """Return what was measured as tables to read."""
+    lines = [f"{measured['examples']:,} examples", "", f"{'':<16} {'value':>8}   95 % interval"]
+    lines += [f"{name:<16} {_cells(value)}" for name, value in measured["metrics"].items()]
+    if measured["groups"]:
+        recall = list(next(iter(measured["groups"].values())))[-1]
+        lines += [
+            "",
+            f"{'labels learned':<24} {'labels':>8} {'examples':>9}   {'recall@1':<26} {recall}",
+        ]
+        for name, group in measured["groups"].items():
+            low, high = group["learned"]
+            times = f"over {low - 1}" if high is None else f"{low} to {high}" if high else ""
+            lines.append(
+                f"{name + (f' ({times})' if times else ''):<24} {group['labels']:>8,} "
+                f"{group['examples']:>9,} {_cells(group['recall@1'])}  {_cells(group[recall])}"
+            )
     return "\n".join(lines) + "\n"
+
+
+def _cells(estimate: dict[str, float]) -> str:
+    return f"{estimate['value']:>8.4f}   {estimate['low']:.4f} to {estimate['high']:.4f}"
+
+
+def to_json(measured: dict[str, Any]) -> str:
+    """Return what was measured as JSON."""
+    return json.dumps(measured, indent=2) + "\n"
+
+
+def write(measured: dict[str, Any], path: Path) -> None:
+    """Write what was measured as JSON; the file appears once it is complete."""
+    with modelfile.replacing(path) as beside:
+        beside.write_text(to_json(measured))

@@ -2,59 +2,82 @@
 
 from __future__ import annotations
 
+import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
 
 from labeltree import modelfile
-from labeltree.data import Stream, stream
-from labeltree.estimators import OnlineClassifier, load
+from labeltree.cli.checkpoint import require_writable
+from labeltree.cli.reading import open_data
+from labeltree.data import Rows
+
+Prediction = list[tuple[Any, float | None]]  # labels and their scores, best first
 
 
 def predict(
     model: Path,
-    data: list[str],
+    data: Sequence[str],
     output: Path | None = None,
     *,
     top: int | None = None,
     scores: bool = False,
-    format: str = "auto",  # noqa: A002
+    format: str = "tsv",  # noqa: A002
+    input_format: str = "auto",
     skip_bad_lines: bool = False,
     threads: int = 1,
 ) -> None:
-    """Write the labels of each row, in order.
+    """Write the labels of each row, in order, as soon as the row has arrived.
 
     Parameters
     ----------
     model : Path
         A model file.
-    data : list of str
-        Paths, or "-" for standard input.
+    data : sequence of str
+        Paths, patterns, or "-" for standard input.
     output : Path, optional
-        Where to write; standard output by default.
+        Where to write; standard output by default. The file appears once it is complete.
     top : int, optional
-        How many labels a row, best first, separated by tabs. By default the best label; or, if
-        the model predicts sets, the set, separated by commas.
+        How many labels a row, best first. By default the best label; or, if the model predicts
+        sets, the set.
     scores : bool
-        Whether each label is followed by a tab and its score.
-    format, skip_bad_lines
-        As for `labeltree.data.stream`; all else is read from the model file.
+        Whether each label comes with its score.
+    format : {"tsv", "jsonl", "svmlight"}
+        tsv: the labels, each followed by its score if asked for, separated by tabs; a set by
+        commas. jsonl: an object with the lists ``labels`` and ``scores``. svmlight: the row's own
+        label, then ``label:score`` pairs, by label; for labels that are numbers.
+    input_format, skip_bad_lines
+        As `format` and `skip_bad_lines` of `labeltree.data.stream`; all else is read from the
+        model file.
     threads : int
         Number of threads.
     """
-    clf, rows = open_data(model, data, format=format, skip_bad_lines=skip_bad_lines)
+    if format not in _WRITERS:
+        raise ValueError(f"--format is {format!r}, expected one of {', '.join(_WRITERS)}")
+    if output is not None:
+        require_writable(output)
+    clf, stream = open_data(model, data, format=input_format, skip_bad_lines=skip_bad_lines)
     clf.n_jobs = threads
+    scores = scores or format == "svmlight"
     sets = clf.multilabel_ and top is None and not scores
-    with rows, _opened(output) as file:
-        for batch in rows:
+    write = _WRITERS[format]
+    with stream, _opened(output) as file:
+        for rows in stream:
+            found: list[Prediction]
             if sets:
-                for labels in clf.predict(batch.X):
-                    file.write(",".join(map(str, labels)) + "\n")
+                found = [[(label, None) for label in row] for row in clf.predict(rows.X)]
             else:
-                _write_top(file, *clf.predict_topk(batch.X, top or 1), scores=scores)
+                labels, values = clf.predict_topk(rows.X, top or 1)
+                found = [
+                    [(b, s if scores else None) for b, s in zip(best, some, strict=True)]
+                    for best, some in zip(labels.tolist(), values.tolist(), strict=True)
+                ]
+            write(file, rows, found, "," if sets else "\t")
             file.flush()
+    if stream.bad_lines.count:
+        print(stream.bad_lines, file=sys.stderr)
 
 
 @contextmanager
@@ -63,36 +86,45 @@ def _opened(output: Path | None) -> Iterator[TextIO]:
     if output is None:
         yield sys.stdout
         return
-    with modelfile.replacing(output) as beside, beside.open("w") as file:
+    with modelfile.replacing(output) as beside, beside.open("w", encoding="utf-8") as file:
         yield file
 
 
-def open_data(
-    model: Path,
-    data: list[str],
-    *,
-    format: str,  # noqa: A002
-    skip_bad_lines: bool,
-) -> tuple[OnlineClassifier, Stream]:
-    """Load a model, and open data to be read as those it was trained on."""
-    clf = load(model)
-    settings: dict[str, Any] = modelfile.read_header(model)["notes"].get("reader", {})
-    if not settings:  # trained from Python: only the number of features is known
-        settings = {"format": "svmlight", "n_features": clf.n_features_in_}
-    if format not in ("auto", settings["format"]):
-        if not {format, settings["format"]} <= {"svmlight", "xmc"}:
-            raise ValueError(
-                f"{model}: the model was trained on {settings['format']} rows; rows in format "
-                f"{format} would number their features differently"
-            )
-        settings = {**settings, "format": format}
-    return clf, stream(data, skip_bad_lines=skip_bad_lines, **settings)
+def _write_tsv(file: TextIO, _: Rows, found: list[Prediction], separator: str) -> None:
+    for row in found:
+        cells = [
+            "" if label is None else str(label) if score is None else f"{label}\t{score:.6g}"
+            for label, score in row
+        ]
+        file.write(separator.join(cells) + "\n")
 
 
-def _write_top(file: TextIO, labels: Any, values: Any, *, scores: bool) -> None:
-    for row, numbers in zip(labels.tolist(), values.tolist(), strict=True):
-        if scores:
-            cells = [f"{label}\t{score:.6g}" for label, score in zip(row, numbers, strict=True)]
-        else:
-            cells = list(map(str, row))
-        file.write("\t".join(cells) + "\n")
+def _write_jsonl(file: TextIO, _: Rows, found: list[Prediction], __: str) -> None:
+    for row in found:
+        known = [pair for pair in row if pair[0] is not None]
+        entry: dict[str, Any] = {"labels": [label for label, _ in known]}
+        if known and known[0][1] is not None:
+            entry["scores"] = [float(f"{score:.6g}") for _, score in known]
+        file.write(json.dumps(entry, ensure_ascii=False) + "\n")
+
+
+def _write_svmlight(file: TextIO, rows: Rows, found: list[Prediction], _: str) -> None:
+    for labels, row in zip(rows.sets, found, strict=True):
+        known = sorted(pair for pair in row if pair[0] is not None and _is_index(pair[0]))
+        cells = [f"{label}:{score:.6g}" for label, score in known]
+        file.write(" ".join([",".join(map(str, labels)), *cells]) + "\n")
+
+
+def _is_index(label: Any) -> bool:
+    if isinstance(label, int) and label >= 0:
+        return True
+    raise ValueError(
+        f"the label {label!r} is no number from 0, which svmlight needs; use --format tsv or jsonl"
+    )
+
+
+_WRITERS: dict[str, Callable[[TextIO, Rows, list[Prediction], str], None]] = {
+    "tsv": _write_tsv,
+    "jsonl": _write_jsonl,
+    "svmlight": _write_svmlight,
+}

@@ -2,151 +2,140 @@
 
 from __future__ import annotations
 
-import copy
-import os
-import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from labeltree.data import Rows, Stream, stream
-from labeltree.data.formats import detect_common_format
-from labeltree.estimators import OneAgainstAllClassifier, OnlineClassifier
-from labeltree.progress import Progress
-
-DEFAULT_FEATURES = 2**24  # of formats that do not tell
+from labeltree import modelfile
+from labeltree.cli.algorithms import DEFAULT_ALGORITHM, estimator_class
+from labeltree.cli.checkpoint import Every, StopRequest, require_writable
+from labeltree.cli.display import Display
+from labeltree.cli.reading import expand
+from labeltree.cli.training import Given, Training
+from labeltree.estimators import OnlineClassifier
+from labeltree.validation import as_threads
 
 
 def train(
-    data: list[str],
+    data: Sequence[str],
     model: Path,
     *,
+    algorithm: str = DEFAULT_ALGORITHM,
+    params: dict[str, Any] | None = None,
     format: str = "auto",  # noqa: A002
     reader_options: dict[str, Any] | None = None,
     skip_bad_lines: bool = False,
     label_sets: bool | None = None,
-    passes: int = 1,
-    params: dict[str, Any] | None = None,
-    quiet: bool = False,
+    passes: int | None = None,
+    holdout: float = 0.0,
+    checkpoint_every: str | None = None,
+    resume: Path | None = None,
+    threads: int | None = None,
+    display: Display | None = None,
 ) -> OnlineClassifier:
     """Learn the rows of files in their order, and save the model with how they were read.
 
     Parameters
     ----------
-    data : list of str
-        Paths, or "-" for standard input.
+    data : sequence of str
+        Paths, patterns, or "-" for standard input. With `resume` none, to go on with the run's.
     model : Path
-        Where to write the model.
+        Where to write the model, and its checkpoints.
+    algorithm, params
+        Which estimator, and its parameters.
     format, reader_options, skip_bad_lines
         As for `labeltree.data.stream`.
     label_sets : bool, optional
-        Whether rows have sets of labels. By default the first batch tells.
-    passes : int
-        How often to read the files. Progressive validation counts the first time.
-    params : dict, optional
-        Parameters of the estimator.
-    quiet : bool
-        Whether to print nothing to standard error.
+        Whether rows have sets of labels. By default the first rows tell.
+    passes : int, optional
+        How often to read the files, by default once. Progressive validation counts the first
+        time.
+    holdout : float
+        The share of the rows that is predicted in each pass but never learned.
+    checkpoint_every : str, optional
+        How often to save the model while learning: 60s, 10m, or 5000, 100k, 2M examples.
+    resume : Path, optional
+        A model to learn on with. A checkpoint of a run that did not end goes on where it was,
+        unless it is given other data.
+    threads : int, optional
+        Number of threads, -1 for all processors.
+    display : Display, optional
+        What to show while it runs; nothing by default.
 
     Returns
     -------
     OnlineClassifier
         The estimator. After Ctrl-C the model learned so far has been saved.
     """
-    if passes > 1 and "-" in data:
-        raise ValueError("standard input can be read only once: use --passes 1, or a file")
-    folder = model.parent
-    if not folder.is_dir():
-        raise NotADirectoryError(f"{folder}: there is no such folder to write the model to")
-    if not os.access(folder, os.W_OK) or model.is_dir():
-        raise PermissionError(f"{model}: a model cannot be written there")
-    if format == "auto":
-        format = detect_common_format(data)  # noqa: A001
-    options = dict(reader_options or {})
-    if format == "svmlight":
-        options.setdefault("n_features", DEFAULT_FEATURES)
-
-    clf = OneAgainstAllClassifier(**(params or {}))
-    clf._validate_params()  # before a byte is read
-    table = ProgressTable(quiet=quiet)
-    honest: Progress | None = None
-    settings: dict[str, object] = {}
-
-    def save() -> None:
-        clf.progress_ = honest or clf.progress_
-        clf.save(model, notes={"reader": settings})
-        table.close(clf, model)
-
+    as_threads(threads)  # all that may be wrong is told before a byte is read
+    training = Training(model, Every.parse(checkpoint_every), display or Display())
+    require_writable(model)
+    modelfile.remove_leftovers(model)
+    given = Given(format, reader_options or {}, params or {})
+    if resume is not None:
+        training.resume(resume, expand(data), passes, holdout, given)
+    else:
+        training.start(estimator_class(algorithm), expand(data), passes or 1, holdout, given)
+    if label_sets is not None:
+        training.label_sets = label_sets
+    training.run.skip_bad_lines |= skip_bad_lines
+    training.clf.n_jobs = threads
+    training.clf._validate_params()
     try:
-        for number in range(passes):
-            with stream(data, format=format, skip_bad_lines=skip_bad_lines, **options) as rows:
-                settings = rows.settings
-                label_sets = _learn(clf, rows, label_sets, table if number == 0 else None)
-                if rows.bad_lines.count and number == 0 and not quiet:
-                    print(rows.bad_lines, file=sys.stderr)
-            if not hasattr(clf, "progress_"):
-                raise ValueError(f"{', '.join(data)}: no rows to learn from: no model was written")
-            honest = honest or copy.deepcopy(clf.progress_)
-    except KeyboardInterrupt:
-        if hasattr(clf, "progress_"):
-            save()
-        raise
-    save()
+        with StopRequest() as stop:
+            while not training.run.finished and not stop.requested:
+                training.learn_pass(stop)
+            if training.learned:
+                training.save(final=True)
+            else:
+                training.display.note("stopped before anything was learned; nothing was saved")
+            if stop.requested and not training.run.finished:
+                raise KeyboardInterrupt
+    finally:
+        training.display.close()
+    return training.clf
+
+
+def train_and_report(
+    data: Sequence[str],
+    model: Path,
+    *,
+    test: Sequence[str] = (),
+    plot: Path | None = None,
+    display: Display | None = None,
+    **options: Any,
+) -> OnlineClassifier:
+    """Train, then evaluate on test files and draw the learning curve, if asked for.
+
+    Parameters
+    ----------
+    data, model, display, **options
+        As for `train`.
+    test : sequence of str
+        Files with labelled rows.
+    plot : Path, optional
+        Where to draw the learning curve, in the format that the name's end tells.
+
+    Returns
+    -------
+    OnlineClassifier
+        The estimator.
+    """
+    display = display or Display()
+    for name in expand(test):
+        open(name, "rb").close()  # what is missing is better known before hours of learning
+    if plot is not None:
+        from labeltree.plot import learning_curve, picture_format, write  # needs matplotlib
+
+        picture_format(plot)
+        require_writable(plot)
+    clf = train(data, model, display=display, **options)
+    if test:
+        from labeltree.cli.evaluate import evaluate, report
+
+        measured = evaluate(model, test)
+        display.note(report(measured).rstrip(), event="test", **measured)
+    if plot is not None:
+        write(learning_curve(clf), plot)
+        display.note(f"the learning curve is in {plot}", event="plot", path=str(plot))
     return clf
-
-
-def _learn(
-    clf: OnlineClassifier, rows: Stream, label_sets: bool | None, table: ProgressTable | None
-) -> bool | None:
-    """Learn a stream once; return whether its rows have sets of labels."""
-    for batch in rows:
-        if label_sets is None:
-            label_sets = not batch.single_label
-        clf.partial_fit(batch.X, labels_of(batch, label_sets), sample_weight=batch.weight)
-        if table is not None:
-            table.update(clf)
-    return label_sets
-
-
-def labels_of(batch: Rows, label_sets: bool) -> Any:
-    """Return the labels of a batch in the form that the whole stream has."""
-    if label_sets:
-        return batch.sets
-    if not batch.single_label:
-        sizes = (batch.labels.offsets[1:] - batch.labels.offsets[:-1]).tolist()
-        size = next(n for n in sizes if n != 1)
-        raise ValueError(
-            f"a row has {size} labels, expected one as in the rows before it; "
-            "for rows with sets of labels give --label-sets"
-        )
-    return batch.y
-
-
-class ProgressTable:
-    """Progressive error, printed at doubling numbers of examples."""
-
-    def __init__(self, *, quiet: bool) -> None:
-        self._quiet = quiet
-        self._rows = 0
-
-    def update(self, clf: OnlineClassifier) -> None:
-        """Print the last row that is due: the number of labels is that of now."""
-        history = clf.progress_.history
-        if self._quiet or len(history) == self._rows:
-            return
-        if self._rows == 0:
-            print("  examples     labels    error   recent", file=sys.stderr)
-        self._rows = len(history)
-        row = history[-1]
-        print(
-            f"{row.examples:>10,} {clf.n_labels_:>10,} {row.error:>8.4f} {row.recent_error:>8.4f}",
-            file=sys.stderr,
-        )
-
-    def close(self, clf: OnlineClassifier, model: Path) -> None:
-        """Print the totals."""
-        if not self._quiet:
-            print(
-                f"{clf.progress_.examples:,} examples, {clf.n_labels_:,} labels, "
-                f"progressive error {clf.progress_.error:.4f}; saved to {model}",
-                file=sys.stderr,
-            )

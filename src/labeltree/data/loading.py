@@ -48,6 +48,7 @@ def stream(
     skip_bad_lines: bool = False,
     n_features: int | None = None,
     max_line: int = MAX_LINE,
+    eager: bool = False,
     **options: object,
 ) -> Stream:
     r"""Read rows batch by batch, in memory bounded by a batch, a chunk and the longest line.
@@ -69,6 +70,9 @@ def stream(
         the XMC header, 2^hash_bits for hashed features, or the largest index so far plus one.
     max_line : int, default 16 MiB
         The longest line, in bytes; a longer one is a bad line and is not kept in memory.
+    eager : bool, default False
+        Whether to return the rows that have arrived rather than wait until a batch is full; for
+        text formats from a pipe.
     **options
         vw: `hash_bits`. tsv: `label_separator`, `word_ngrams`, `char_ngrams`, `lowercase`,
         `hash_bits`, `normalize`. parquet and arrow: those of tsv but the separator, and the names
@@ -107,7 +111,8 @@ def stream(
         options["n_features"] = n_features
     kind = make_format(format, options)
     if isinstance(kind, TextFormat):
-        return TextStream(paths, kind, ReaderLimits(batch_size, max_line, bool(skip_bad_lines)))
+        limits = ReaderLimits(batch_size, max_line, bool(skip_bad_lines))
+        return TextStream(paths, kind, limits, eager=eager)
     assert isinstance(kind, Columns)
     from labeltree.data.columns import ColumnStream  # needs pyarrow, which is an extra
 
@@ -159,6 +164,7 @@ def load(
         skip_bad_lines=skip_bad_lines,
         n_features=n_features,
         max_line=max_line,
+        eager=False,
         **options,
     ) as rows:
         whole = concatenate(list(rows), rows.vocabulary, rows.n_features)

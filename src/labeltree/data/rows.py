@@ -48,6 +48,19 @@ class Rows:
     def __len__(self) -> int:
         return len(self.labels.offsets) - 1
 
+    def __getitem__(self, part: slice) -> Rows:
+        """Return consecutive rows."""
+        start, stop, step = part.indices(len(self))
+        if step != 1:
+            raise ValueError(f"rows[{part}]: expected consecutive rows, without a step")
+        offsets, ids, vocabulary = self.labels
+        bounds = offsets[start : max(start, stop) + 1]
+        return Rows(
+            X=self.X[start:stop],
+            labels=Labels(bounds - bounds[0], ids[bounds[0] : bounds[-1]], vocabulary),
+            weight=None if self.weight is None else self.weight[start:stop],
+        )
+
     @property
     def single_label(self) -> bool:
         """Whether each row has exactly one label."""
@@ -61,7 +74,7 @@ class Rows:
         """
         if not self.single_label:
             return self.sets
-        names, index = self._names()
+        names, index = self.distinct()
         if all(isinstance(name, int) for name in names):
             return np.array(names, dtype=np.int64)[index]
         table = np.empty(len(names), dtype=object)
@@ -71,12 +84,12 @@ class Rows:
     @property
     def sets(self) -> list[list[Label]]:
         """The labels of each row as a list."""
-        names, index = self._names()
+        names, index = self.distinct()
         flat = [names[i] for i in index.tolist()]
         return [flat[start:end] for start, end in pairwise(self.labels.offsets.tolist())]
 
-    def _names(self) -> tuple[list[Label], NDArray[np.intp]]:
-        """Return the labels that occur, and each label's position among them."""
+    def distinct(self) -> tuple[list[Label], NDArray[np.intp]]:
+        """Return the labels that occur, and each label's position among them, row after row."""
         _, ids, vocabulary = self.labels  # which may be far larger than a batch
         used, index = np.unique(ids, return_inverse=True)
         return [vocabulary[i] for i in used.tolist()], index

@@ -33,6 +33,7 @@ _MAGIC = {
     "xz": re.compile(rb"\xfd7zXZ\x00"),
     "zstd": re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18"),
 }
+_FIRST = frozenset(b"\x1fB\xfd\x28" + bytes(range(0x50, 0x60)))  # a first byte of one of them
 _OPENERS: dict[str, Callable[[Any], Any]] = {
     "gzip": lambda file: gzip.GzipFile(fileobj=file, mode="rb"),
     "bzip2": bz2.BZ2File,
@@ -67,6 +68,11 @@ def _reader(file: Any) -> Callable[[memoryview], int]:
     return copy
 
 
+def _may_be_compressed(head: bytes) -> bool:
+    """Tell whether more bytes are worth waiting for: a pipe may hold no more than a short line."""
+    return not head or (head[0] in _FIRST and b"\n" not in head)
+
+
 class _Unread(io.RawIOBase):
     """A stream whose first bytes were taken to look at them, and are given out again."""
 
@@ -74,7 +80,7 @@ class _Unread(io.RawIOBase):
         self._readinto = _reader(file)
         self.head = b""
         scrap = memoryview(bytearray(_HEAD))
-        while len(self.head) < _HEAD:
+        while len(self.head) < _HEAD and _may_be_compressed(self.head):
             count = self._readinto(scrap[: _HEAD - len(self.head)])
             if not count:
                 break
@@ -149,6 +155,13 @@ class Source:
             raise DataError(
                 f"{self._compression} data is truncated or corrupt ({error})", self.name
             ) from error
+
+    @property
+    def position(self) -> int:
+        """How many bytes of the file, compressed if it is, were read; 0 if it is not a file."""
+        if self._owned is None or self._owned.closed:
+            return 0
+        return self._owned.tell() if self._owned.seekable() else 0
 
     def first_line(self, limit: int = 4096) -> bytes:
         """Return the first line without its end, or as much as the limit allows."""

@@ -47,6 +47,11 @@ class Stream(ABC):
     def lines_read(self) -> int:
         """The number of lines read so far, bad ones too; for columnar files, of rows."""
 
+    @property
+    def fraction_read(self) -> float | None:
+        """The share of the files' bytes read so far; None where their size is not known."""
+        return None
+
     @abstractmethod
     def _read(self) -> Rows | None:
         """Return the next batch, or None at the end."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
 from labeltree._core import ReaderLimits
@@ -12,11 +13,23 @@ from labeltree.data.source import CHUNK, Path, Source
 from labeltree.data.streams import Stream
 
 
+def _size(path: Path) -> int | None:
+    """Return the size of a file in bytes, None for what is no regular file."""
+    if isinstance(path, str | os.PathLike) and os.path.isfile(path):
+        return os.path.getsize(path)
+    return None
+
+
 class TextStream(Stream):
     """The rows of text files, one after the other, parsed by the core."""
 
-    def __init__(self, paths: Sequence[Path], format_: TextFormat, limits: ReaderLimits) -> None:
+    def __init__(
+        self, paths: Sequence[Path], format_: TextFormat, limits: ReaderLimits, *, eager: bool
+    ) -> None:
         super().__init__(format_)
+        self._eager = eager
+        self._sizes = [_size(path) for path in paths]
+        self._finished = 0  # bytes of the files that were read to their end
         self._reader = format_.reader(limits)
         self._chunk = memoryview(bytearray(CHUNK))
         self._start = self._end = 0  # the part of the chunk that is still to be parsed
@@ -34,6 +47,15 @@ class TextStream(Stream):
         """The number of lines read so far."""
         return self._reader.lines
 
+    @property
+    def fraction_read(self) -> float | None:
+        """The share of the files' bytes read so far; None where their size is not known."""
+        sizes = [size for size in self._sizes if size is not None]
+        if len(sizes) < len(self._sizes) or not sum(sizes):
+            return None
+        current = 0 if self._source is None else self._source.position
+        return min(1.0, (self._finished + current) / sum(sizes))
+
     def _open_next(self) -> None:
         self._source = Source(self._paths.pop(0)) if self._paths else None
         if self._source is not None:
@@ -42,6 +64,8 @@ class TextStream(Stream):
     def _read(self) -> Rows | None:
         while self._source is not None and not self._reader.full:
             if self._start == self._end:
+                if self._eager and self._reader.rows:
+                    break  # to read on might mean to wait
                 self._start, self._end = 0, self._source.readinto(self._chunk)
             if self._end > 0:
                 self._start = self._reader.feed(self._chunk[: self._end], self._start)
@@ -49,6 +73,7 @@ class TextStream(Stream):
                 self._reader.finish_file()
             self._check(self._source.name)
             if self._end == 0:
+                self._finished += self._sizes[-len(self._paths) - 1] or 0
                 self._source.close()
                 self._open_next()
         return self._take() if self._reader.rows else None

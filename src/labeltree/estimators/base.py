@@ -19,7 +19,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 from labeltree import _core
 from labeltree.estimators.persistence import Persistent
 from labeltree.labels import Kind, Label, Targets, Vocabulary
-from labeltree.progress import Progress
+from labeltree.progress import Meter, Progress
 from labeltree.validation import as_matrix, as_rows, as_threads, as_weights, has_unit_rows
 
 _FORMS: dict[Kind, str] = {
@@ -129,7 +129,7 @@ class OnlineClassifier(ClassifierMixin, Persistent):
             min_gradient=self._fixed["min_gradient"],
         )
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, verbose: int = 0) -> Self:
         """Forget everything and learn the rows in `passes` passes.
 
         Parameters
@@ -140,6 +140,8 @@ class OnlineClassifier(ClassifierMixin, Persistent):
             One label a row, an int or a str; or a set of labels a row.
         sample_weight : array-like of shape (n_samples,), optional
             How much each row counts; rows of weight 0 are left out.
+        verbose : int
+            Above 0, a line on standard error shows how far learning is.
 
         Returns
         -------
@@ -156,12 +158,15 @@ class OnlineClassifier(ClassifierMixin, Persistent):
         random = check_random_state(self.random_state)
         order = np.arange(batch.matrix.rows)
         self._organize(batch)
+        meter = Meter(self.passes, batch.matrix.rows, verbose)
         try:
             for number in range(self.passes):
                 self._learner.begin_pass(again=number > 0)
                 if self.shuffle:
                     order = random.permutation(batch.matrix.rows)
-                self._learn(batch, order, record=number == 0)
+                for part in meter.parts(order):
+                    self._learn(batch, part, record=number == 0)
+                    meter.advance(len(part), self.progress_)
         finally:
             self._learner.begin_pass(again=False)
         return self

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 
 from labeltree import _core
 from labeltree.estimators.base import NO_LABEL, Batch
@@ -39,13 +39,11 @@ class LabelTreeClassifier(TreeClassifier):
         Nodes that the search may expand for each of them; 0 sets no limit.
     alpha : float, default=0.8
         How much balance counts when a new label is placed, as for `ProbabilityTreeClassifier`.
-    index : {"auto", True, False}, default="auto"
-        Whether to keep, for each feature, the labels it is most typical of, and to propose the
-        labels most similar to a row. "auto" does so for sparse rows of unit length (tf-idf).
-    index_length : int, default=128
-        Labels kept for each feature.
+    index_length : int, default=None
+        How many labels the index keeps for each feature: those it is most typical of. 0 stands
+        for no index; None takes 128 for sparse rows of unit length (tf-idf), and 0 for others.
     index_candidates : int, default=15
-        Labels that the index proposes.
+        Labels that the index proposes: those whose rows are most similar.
     scorers : bool, default=True
         Whether labels have scorers. Without them, trees and index decide.
     organize : bool, default=True
@@ -91,8 +89,7 @@ class LabelTreeClassifier(TreeClassifier):
         "candidates": [Interval(Integral, 1, 2**20, closed="both")],
         "search_budget": [Interval(Integral, 0, 2**20, closed="both")],
         "alpha": [Interval(Real, 0, 1, closed="both")],
-        "index": [StrOptions({"auto"}), "boolean"],
-        "index_length": [Interval(Integral, 1, 2**20, closed="both")],
+        "index_length": [Interval(Integral, 0, 2**20, closed="both"), None],
         "index_candidates": [Interval(Integral, 1, 2**20, closed="both")],
         "scorers": ["boolean"],
         "organize": ["boolean"],
@@ -101,7 +98,7 @@ class LabelTreeClassifier(TreeClassifier):
     }
     _settled: ClassVar[tuple[str, ...]] = (
         *TreeClassifier._settled,
-        "index_",
+        "index_length_",
         "n_trees_",
         "scorer_step_",
         "scorer_update_",
@@ -110,7 +107,7 @@ class LabelTreeClassifier(TreeClassifier):
     _changeable: ClassVar[tuple[str, ...]] = (*TreeClassifier._changeable, "threshold")
     _takes_sets: ClassVar[bool] = True
 
-    index_: bool
+    index_length_: int
     n_trees_: int
     scorer_step_: float
     scorer_update_: str
@@ -123,8 +120,7 @@ class LabelTreeClassifier(TreeClassifier):
         candidates: int = 10,
         search_budget: int = 4,
         alpha: float = 0.8,
-        index: Literal["auto"] | bool = "auto",
-        index_length: int = 128,
+        index_length: int | None = None,
         index_candidates: int = 15,
         scorers: bool = True,
         organize: bool = True,
@@ -144,7 +140,6 @@ class LabelTreeClassifier(TreeClassifier):
         self.candidates = candidates
         self.search_budget = search_budget
         self.alpha = alpha
-        self.index = index
         self.index_length = index_length
         self.index_candidates = index_candidates
         self.scorers = scorers
@@ -166,8 +161,9 @@ class LabelTreeClassifier(TreeClassifier):
         self.exclusive_ = not batch.targets.multilabel
         super()._settle(batch, streaming=streaming)
         words = sparse and self.scale_ == "none"
-        self.index_ = words if self.index == "auto" else bool(self.index) and sparse
-        self.n_trees_ = self.n_trees or (1 if self.index_ else 3)
+        default_length = 128 if words else 0
+        self.index_length_ = default_length if self.index_length is None else self.index_length
+        self.n_trees_ = self.n_trees or (1 if self.index_length_ else 3)
         plain = words and not self.exclusive_
         self.scorer_update_ = "sgd" if plain else "adaptive"
         default = 0.7 if plain else 0.4 if self.exclusive_ else 0.2
@@ -189,7 +185,7 @@ class LabelTreeClassifier(TreeClassifier):
             search_budget=fixed["search_budget"],
             alpha=fixed["alpha"],
             tree_weight=self._tree_weight(),
-            index_length=fixed["index_length"] if self.index_ else 0,
+            index_length=self.index_length_,
             index_candidates=fixed["index_candidates"],
             index_weight=10.0 if self.exclusive_ else 4.0,
             scorers=fixed["scorers"],
@@ -199,7 +195,7 @@ class LabelTreeClassifier(TreeClassifier):
 
     def _tree_weight(self) -> float:
         """Return how far the trees' log-odds are trusted; nothing else decides if it is alone."""
-        if not self._fixed["scorers"] and not self.index_:
+        if not self._fixed["scorers"] and not self.index_length_:
             return 1.0
         return 0.5 if self.exclusive_ else 0.7
 
@@ -216,7 +212,7 @@ class LabelTreeClassifier(TreeClassifier):
 
     def _above_threshold(self, matrix: _core.Matrix) -> sp.csr_matrix:
         found = self._fixed["candidates"] * self.n_trees_
-        found += self._fixed["index_candidates"] if self.index_ else 0
+        found += self._fixed["index_candidates"] if self.index_length_ else 0
         ids, p = self._learner.predict_topk(
             matrix, min(found, self.n_labels_), as_threads(self.n_jobs)
         )

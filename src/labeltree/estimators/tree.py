@@ -63,6 +63,20 @@ class TreeClassifier(OnlineClassifier):
             self._measures(),
         )
 
+    def _repr_html_inner(self) -> str:
+        """Show in a notebook, below scikit-learn's diagram, the shape of a fitted tree."""
+        return str(super()._repr_html_inner()) + self._shape_html()
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        """Give notebooks that ask for several forms the same."""
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in bundle:
+            bundle["text/html"] += self._shape_html()
+        return bundle
+
+    def _shape_html(self) -> str:
+        return self.tree_.to_html() if hasattr(self, "_learner") else ""
+
     def _measures(self) -> dict[str, NDArray[np.float64]]:
         """Return what the algorithm knows of each node besides."""
         return {}

@@ -12,7 +12,7 @@ examples x labels is ever built.
 """
 
 from labeltree.metrics.diversity import effective_labels, equivalent_labels
-from labeltree.metrics.losses import Estimate, error, log_loss, squared_loss
+from labeltree.metrics.losses import Estimate, error, log_loss, squared_loss, wilson
 from labeltree.metrics.propensity import Propensities, propensities
 from labeltree.metrics.ranking import ndcg_at_k, precision_at_k, psndcg_at_k, psp_at_k
 
@@ -29,4 +29,5 @@ __all__ = [
     "psndcg_at_k",
     "psp_at_k",
     "squared_loss",
+    "wilson",
 ]

@@ -74,6 +74,34 @@ def error(
     value = float(np.average(wrong, weights=weight))
     n = float(weight.sum() ** 2 / np.sum(weight**2))
 
+    return wilson(value, n, confidence)
+
+
+def wilson(value: float, n: float, confidence: float = 0.95) -> Estimate:
+    """Put Wilson's interval around a share of n examples, or the mean of n values in [0, 1].
+
+    Of means, those of zeros and ones vary most: for all others the interval is too wide.
+
+    Parameters
+    ----------
+    value : float
+        The share or mean, between 0 and 1.
+    n : float
+        The number of examples.
+    confidence : float
+        Probability that the interval covers the expected value, between 0 and 1.
+
+    Returns
+    -------
+    Estimate
+        The value, and the low and high end of its interval.
+
+    Examples
+    --------
+    >>> from labeltree.metrics import wilson
+    >>> [round(end, 3) for end in wilson(0.25, 4)]
+    [0.25, 0.046, 0.699]
+    """
     z = float(ndtri(0.5 + confidence / 2))
     centre = (value + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * math.sqrt(value * (1 - value) / n + (z / (2 * n)) ** 2)

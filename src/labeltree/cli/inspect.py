@@ -1,0 +1,182 @@
+"""``labeltree inspect``: what a model is, and how it comes to a prediction."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from labeltree import modelfile
+from labeltree.cli.algorithms import name_of
+from labeltree.cli.checkpoint import require_writable
+from labeltree.cli.explain import Explanation, explain
+from labeltree.cli.treepage import tree_page
+from labeltree.estimators import OnlineClassifier, load
+from labeltree.treeview import Tree
+
+_DEPTH_DRAWN = 4
+_DEPTH_WRITTEN = 12
+
+
+def inspect(
+    model: Path,
+    *,
+    tree: bool = False,
+    depth: int | None = None,
+    example: str | None = None,
+    dot: Path | None = None,
+    html: Path | None = None,
+    as_json: bool = False,
+) -> str:
+    """Describe a model.
+
+    Parameters
+    ----------
+    model : Path
+        A model file.
+    tree : bool
+        Whether to draw the top of the tree.
+    depth : int, optional
+        How deep to draw: 4 by default, and 12 in files.
+    example : str, optional
+        ``FILE:LINE`` of a row to be predicted: its path, its best labels, and the tokens of the
+        line that decided.
+    dot, html : Path, optional
+        Where to write the tree in Graphviz's language, and as a page that unfolds.
+    as_json : bool
+        Whether to return JSON instead of text.
+
+    Returns
+    -------
+    str
+        The description.
+    """
+    for path in (dot, html):
+        if path is not None:
+            require_writable(path)
+    clf = load(model)
+    view: Tree | None = getattr(clf, "tree_", None)
+    if view is None and (tree or dot or html):
+        raise ValueError(f"{model}: {name_of(type(clf))} has no tree to draw")
+    facts = describe(model, clf, view)
+    explanation = None if example is None else explain(model, clf, example)
+    if view is not None:
+        depth_written = _DEPTH_WRITTEN if depth is None else depth
+        if dot is not None:
+            _write(dot, view.to_dot(depth_written))
+        if html is not None:
+            _write(html, tree_page(f"{model.name}: {name_of(type(clf))}", view, depth_written))
+    if as_json:
+        if explanation is not None:
+            facts["example"] = explanation._asdict()
+        return json.dumps(facts, indent=2, default=str) + "\n"
+    if explanation is not None:
+        return _explained(explanation, view)
+    text = "".join(f"{name:<12} {_text(value)}\n" for name, value in facts.items())
+    if tree and view is not None:
+        text += "\n" + "".join(draw(view, _DEPTH_DRAWN if depth is None else depth))
+    return text
+
+
+def describe(model: Path, clf: OnlineClassifier, tree: Tree | None) -> dict[str, Any]:
+    """Return what there is to know of a model, fit for JSON."""
+    header = modelfile.read_header(model)
+    notes = header["notes"]
+    state = clf._learner.state()
+    memory = sum(array.nbytes for array in state.values())
+    if getattr(clf, "layout_", "") == "hashed":  # of whose table only the used rows are saved
+        memory += 8 * 2**clf.bits_ - state["weights"].nbytes
+    facts: dict[str, Any] = {
+        "model": str(model),
+        "algorithm": name_of(type(clf)),
+        "version": header["version"],
+        "file": f"{model.stat().st_size / 1e6:,.1f} MB",
+        "memory": f"{memory / 1e6:,.1f} MB",
+        "labels": clf.n_labels_,
+        "label sets": clf.multilabel_,
+        "features": clf.n_features_in_,
+        "examples": clf.progress_.examples,
+        "error": round(clf.progress_.error, 6),
+        "parameters": clf._fixed,
+        "settled": {name: getattr(clf, name) for name in clf._settled},
+    }
+    if tree is not None:
+        leaves = tree.leaves
+        weight = tree.weight[leaves]
+        mean = float(np.average(tree.depths[leaves], weights=weight)) if weight.any() else 0.0
+        facts["tree"] = {
+            "nodes": tree.n_nodes,
+            "leaves": tree.n_leaves,
+            "roots": len(tree.roots),
+            "depth": tree.depth,
+            "mean depth of an example": round(mean, 2),
+        }
+    if notes.get("label_counts"):
+        counts = np.array(notes["label_counts"])
+        most = np.argsort(-counts, kind="stable")[:5]
+        facts["most seen"] = {str(clf.classes_[i]): int(counts[i]) for i in most.tolist()}
+    if notes.get("reader"):
+        facts["read as"] = notes["reader"]
+    if notes.get("run"):
+        run = notes["run"]
+        facts["run"] = {
+            "data": " ".join(run["data"]),
+            "passes completed": f"{run['number']} of {run['passes']}",
+            "rows of the next": run["rows"],
+        }
+    return facts
+
+
+def draw(tree: Tree, max_depth: int) -> Iterator[str]:
+    """Yield the lines of a drawing of the top of a tree, with the labels most seen below."""
+    frequent = tree.frequent_labels(max_depth)
+    stack = [(root, "", "") for root in reversed(tree.roots)]
+    while stack:
+        node, branch, indent = stack.pop()
+        names = ", ".join(map(str, frequent.get(node, [])))
+        more = ", ..." if tree.labels_below[node] > len(frequent.get(node, [])) > 0 else ""
+        yield (
+            f"{branch}{tree.labels_below[node]:,} labels, {tree.weight[node]:,.0f} examples: "
+            f"{names}{more}\n"
+        )
+        if tree.depths[node] < max_depth:
+            children = sorted(tree.children[node], key=lambda n: -tree.weight[n])
+            for i, child in reversed(list(enumerate(children))):
+                branch, below = ("└─ ", "   ") if i == len(children) - 1 else ("├─ ", "│  ")
+                stack.append((child, indent + branch, indent + below))
+
+
+def _explained(found: Explanation, tree: Tree | None) -> str:
+    lines = [found.line, ""]
+    if tree is not None and found.path:
+        lines += ["path"]
+        frequent = tree.frequent_labels(tree.depth)
+        for node in found.path:
+            names = ", ".join(map(str, frequent.get(node, [])))
+            indent = "  " * int(tree.depths[node])
+            lines.append(
+                f"  {indent}node {node}: {tree.labels_below[node]:,} labels, "
+                f"{tree.weight[node]:,.0f} examples: {names}"
+            )
+        lines.append("")
+    lines.append(f"{'candidates':<30} {'score':>10}")
+    lines += [f"  {label!s:<28} {score:>10.4f}" for label, score in found.candidates]
+    best = found.candidates[0][0]
+    lines += ["", f"{'left out':<30} {'score of ' + str(best):>16}   best label then"]
+    for token, change, then in found.tokens:
+        lines.append(f"  {token:<28} {change:>+16.4f}   {'' if then == best else then}".rstrip())
+    return "\n".join(lines) + "\n"
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_text(part)}" for name, part in value.items())
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+
+
+def _write(path: Path, text: str) -> None:
+    with modelfile.replacing(path) as beside:
+        beside.write_text(text, encoding="utf-8")

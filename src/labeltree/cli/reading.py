@@ -1,0 +1,202 @@
+"""Files to pieces that a learner takes, read on a thread of their own."""
+
+from __future__ import annotations
+
+import glob
+import itertools
+import os
+import queue
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from labeltree import modelfile
+from labeltree.data import Rows, Stream, stream
+from labeltree.data.rows import concatenate
+from labeltree.estimators import OnlineClassifier, load
+from labeltree.labels import Targets
+
+FIRST = 1024  # rows from which a learner settles what was left to the data
+_AHEAD = 4  # batches parsed ahead of the learner
+_TICK = 0.2  # seconds after which one who waits for rows is told that there are none yet
+
+
+class Piece(NamedTuple):
+    """Consecutive rows of a stream, ready to be learned."""
+
+    rows: Rows
+    targets: Targets
+    end: int  # how many rows of the stream there are up to the last of these
+    fraction: float | None  # of the files' bytes read so far
+
+
+def expand(data: Sequence[str]) -> list[str]:
+    """Return the files that are meant, with patterns such as ``part-*.tsv`` filled in."""
+    files: list[str] = []
+    for name in data:
+        if name != "-" and glob.has_magic(name) and not os.path.exists(name):
+            found = sorted(glob.glob(name))
+            if not found:
+                raise FileNotFoundError(f"{name}: no file has a name like this; check the pattern")
+            files += found
+        else:
+            files.append(name)
+    return files
+
+
+def pieces(rows: Stream, *, skip: int = 0, label_sets: bool | None = None) -> Iterator[Piece]:
+    """Cut a stream into pieces that end wherever the number of rows has doubled.
+
+    The first piece has `FIRST` rows, however slowly they arrive, so that what a learner settles
+    from it does not depend on batches. The first `skip` rows, learned before, are passed over.
+    """
+    begin = 0
+    fraction_before = 0.0
+    for batch in _with_full_start(rows):
+        end = begin + len(batch)
+        fraction_after = rows.fraction_read
+        start = max(begin, skip)
+        while start < end:
+            mark = max(FIRST, 1 << start.bit_length())
+            stop = min(end, mark)
+            part = batch[start - begin : stop - begin]
+            if label_sets is None:
+                label_sets = not part.single_label
+            fraction = None
+            if fraction_after is not None:
+                done = (stop - begin) / len(batch)
+                fraction = fraction_before + done * (fraction_after - fraction_before)
+            yield Piece(part, targets_of(part, label_sets), stop, fraction)
+            start = stop
+        begin = end
+        fraction_before = fraction_after or 0.0
+    if begin < skip:
+        raise ValueError(
+            f"the data have {begin:,} rows, but {skip:,} were read before the checkpoint; "
+            "give the files of that run, or leave them out"
+        )
+
+
+def _with_full_start(rows: Stream) -> Iterator[Rows]:
+    """Yield batches, the first of them with at least `FIRST` rows if there are so many."""
+    gathered: list[Rows] = []
+    for batch in rows:
+        gathered.append(batch)
+        if sum(map(len, gathered)) >= FIRST:
+            break
+    if gathered:
+        width = rows.n_features
+        for batch in gathered:
+            batch.X.resize((len(batch), width))
+        yield concatenate(gathered, rows.vocabulary, width)
+    yield from rows
+
+
+def targets_of(rows: Rows, label_sets: bool) -> Targets:
+    """Return the labels of rows in the form that the whole stream has."""
+    if not label_sets and not rows.single_label:
+        sizes = np.diff(rows.labels.offsets)
+        size = int(sizes[sizes != 1][0])
+        raise ValueError(
+            f"a row has {size} labels, expected one as in the rows before it; "
+            "for rows with sets of labels give --label-sets"
+        )
+    labels, index = rows.distinct()
+    return Targets("sets" if label_sets else "class", rows.labels.offsets, labels, index)
+
+
+def prefetch(items: Iterator[Any]) -> Iterator[Any]:
+    """Run an iterator on a thread of its own; yield None whenever there is nothing yet.
+
+    The thread is a daemon that nobody waits for: it may sit in a read from a silent pipe.
+    """
+    ready: queue.Queue[tuple[str, Any]] = queue.Queue(_AHEAD)
+    stopped = threading.Event()
+
+    def put(kind: str, value: Any) -> None:
+        while not stopped.is_set():
+            try:
+                ready.put((kind, value), timeout=_TICK)
+                return
+            except queue.Full:
+                pass
+
+    def run() -> None:
+        try:
+            for item in items:
+                put("item", item)
+                if stopped.is_set():
+                    return
+        except BaseException as error:
+            put("error", error)
+        else:
+            put("end", None)
+
+    threading.Thread(target=run, name="labeltree-reader", daemon=True).start()
+    try:
+        while True:
+            try:
+                kind, value = ready.get(timeout=_TICK)
+            except queue.Empty:
+                yield None
+                continue
+            if kind == "end":
+                return
+            if kind == "error":
+                raise value
+            yield value
+    finally:
+        stopped.set()
+
+
+def open_data(
+    model: str | os.PathLike[str],
+    data: Sequence[str],
+    *,
+    format: str = "auto",  # noqa: A002
+    skip_bad_lines: bool = False,
+) -> tuple[OnlineClassifier, Stream]:
+    """Load a model, and open data to be read as those it was trained on."""
+    clf = load(model)
+    settings = reader_settings(model, clf, format)
+    files = expand(data)
+    eager = "-" in files
+    return clf, stream(files, skip_bad_lines=skip_bad_lines, eager=eager, **settings)
+
+
+def reader_settings(
+    model: str | os.PathLike[str],
+    clf: OnlineClassifier,
+    format: str = "auto",  # noqa: A002
+) -> dict[str, Any]:
+    """Return how the rows that a model was trained on were read."""
+    settings: dict[str, Any] = modelfile.read_header(model)["notes"].get("reader", {})
+    if not settings:  # trained from Python: only the number of features is known
+        settings = {"format": "svmlight", "n_features": clf.n_features_in_}
+    if format not in ("auto", settings["format"]):
+        if not {format, settings["format"]} <= {"svmlight", "xmc"}:
+            raise ValueError(
+                f"{model}: the model was trained on {settings['format']} rows; rows in format "
+                f"{format} would number their features differently"
+            )
+        settings = {**settings, "format": format}
+    return settings
+
+
+def take(rows: Rows, chosen: Any) -> Rows:
+    """Return some of the rows, given by their ascending numbers."""
+    sizes = np.diff(rows.labels.offsets)[chosen]
+    starts = rows.labels.offsets[:-1][chosen]
+    ids = [rows.labels.ids[s : s + n] for s, n in zip(starts, sizes, strict=True)]
+    return replace(
+        rows,
+        X=rows.X[chosen],
+        labels=rows.labels._replace(
+            offsets=np.array([0, *itertools.accumulate(sizes.tolist())], dtype=np.int64),
+            ids=np.concatenate([np.empty(0, np.uint32), *ids]),
+        ),
+        weight=None if rows.weight is None else rows.weight[chosen],
+    )

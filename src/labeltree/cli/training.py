@@ -1,0 +1,323 @@
+"""A run of `train`: a learner, how far it is in its data, and what is saved with it."""
+
+from __future__ import annotations
+
+import copy
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labeltree import modelfile
+from labeltree.cli.algorithms import estimator_class, name_of, names
+from labeltree.cli.checkpoint import Every, Run, StopRequest
+from labeltree.cli.display import Display, Row
+from labeltree.cli.reading import Piece, pieces, prefetch, take, targets_of
+from labeltree.data import Rows, stream
+from labeltree.data.formats import FORMATS, detect_common_format, make_format
+from labeltree.estimators import OnlineClassifier, load
+from labeltree.labels import Targets
+
+DEFAULT_FEATURES = 2**24  # of formats that do not tell
+_PATIENCE = 0.5  # seconds of learning between two moments at which a run may stop
+
+
+class Given(NamedTuple):
+    """What a user has said of how lines become rows, and rows a model; the rest is default."""
+
+    format: str
+    reader_options: dict[str, Any]
+    params: dict[str, Any]
+
+
+@dataclass
+class Training:
+    """A run of `train`: a learner, how far it is in its data, and what is saved with it."""
+
+    model: Path
+    every: Every
+    display: Display
+    clf: OnlineClassifier = field(init=False)
+    run: Run = field(init=False)
+    settings: dict[str, Any] = field(default_factory=dict)  # how lines become rows
+    label_sets: bool | None = None
+    counts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    before: int = 0  # rows of the pass that the stream does not have: those of another pipe
+    rate: float = 0.0  # rows learned in a second, 0 if not known yet
+    shown: tuple[int, int] = (0, 0)  # examples and errors of the last row of the table
+
+    def start(
+        self,
+        estimator: type[OnlineClassifier],
+        files: list[str],
+        passes: int,
+        holdout: float,
+        given: Given,
+    ) -> None:
+        """Begin with no knowledge."""
+        if not files:
+            raise ValueError("no data to learn from: give files, or - for standard input")
+        if passes > 1 and "-" in files:
+            raise ValueError("standard input can be read only once: use --passes 1, or a file")
+        format_ = given.format
+        if format_ == "auto":
+            if "-" in files:
+                raise ValueError("standard input has no name to tell its format: give --format")
+            for name in files:
+                open(name, "rb").close()  # a missing file is no matter of its format
+            try:
+                format_ = detect_common_format(files)
+            except ValueError as error:
+                raise ValueError(
+                    f"{', '.join(files)}: the names do not tell one format; give --format, one of "
+                    f"{', '.join(FORMATS)}"
+                ) from error
+        options = dict(given.reader_options)
+        if format_ == "svmlight":
+            options.setdefault("n_features", DEFAULT_FEATURES)
+        self.settings = make_format(format_, options).settings()
+        self.clf = estimator(**given.params)
+        self.run = Run.start(files, passes, _period(holdout))
+
+    def resume(
+        self,
+        checkpoint: Path,
+        files: list[str],
+        passes: int | None,
+        holdout: float,
+        given: Given,
+    ) -> None:
+        """Go on with a saved model, and with its run if that has not ended."""
+        self.clf = load(checkpoint)
+        notes = modelfile.read_header(checkpoint)["notes"]
+        if given.params or given.reader_options or given.format != "auto":
+            raise ValueError(
+                f"{checkpoint}: the model keeps its parameters, and how lines become rows; leave "
+                "those options out with --resume"
+            )
+        if not notes.get("reader"):
+            raise ValueError(
+                f"{checkpoint}: the model was trained from Python, and how its rows were read is "
+                "not known; train on with partial_fit"
+            )
+        self.settings = notes["reader"]
+        self.label_sets = self.clf.multilabel_
+        self.counts = np.array(notes.get("label_counts", []), dtype=np.int64)
+        self.shown = (self.clf.progress_.checkpoints or [(0, 0)])[-1]
+        run = Run(**notes["run"]) if "run" in notes else Run.start([], 0, 0)
+        if not run.finished and (not files or run.reads(files)):
+            if passes not in (None, run.passes) or (holdout and _period(holdout) != run.holdout):
+                raise ValueError(
+                    f"{checkpoint}: its run has {run.passes} passes and its own rows held out; "
+                    "leave --passes and --holdout out to go on with it"
+                )
+            run.check_files()
+            self.run = run
+            self.display.note(
+                f"going on with {checkpoint} in pass {run.number + 1} of {run.passes}, "
+                f"after row {run.rows:,}",
+                event="resume",
+                number=run.number + 1,
+                rows=run.rows,
+            )
+        elif not files:
+            raise ValueError(f"{checkpoint}: its run is complete; give files to learn more from")
+        else:
+            if not run.finished:
+                self.display.note(
+                    f"learning {', '.join(files)} from the start; {checkpoint} was at row "
+                    f"{run.rows:,} of {', '.join(run.data)}",
+                    event="restart",
+                )
+            self.run = Run.start(files, passes or 1, _period(holdout))
+
+    @property
+    def learned(self) -> bool:
+        """Whether there is anything to save."""
+        return hasattr(self.clf, "_learner")
+
+    def learn_pass(self, stop: StopRequest) -> None:
+        """Learn what is left of a pass, unless asked to stop."""
+        run = self.run
+        eager = "-" in run.data
+        rows = stream(run.data, skip_bad_lines=run.skip_bad_lines, eager=eager, **self.settings)
+        if run.rows == 0 and self.learned:
+            self.clf._learner.begin_pass(again=run.number > 0)
+        skip = run.rows_to_skip
+        self.before = run.rows - skip
+        for piece in prefetch(pieces(rows, skip=skip, label_sets=self.label_sets)):
+            if piece is not None:
+                self.learn(piece, rows.vocabulary, stop)
+                self.settings = dict(rows.settings)
+                self._show(piece)
+            if stop.requested:
+                return
+            if self.every.due(0 if piece is None else len(piece.rows)):
+                self.save()
+        if not self.learned:
+            raise ValueError(
+                f"{', '.join(run.data)}: no rows to learn from: no model was written; "
+                "give a file with rows"
+            )
+        if run.number == 0:
+            self._show_row()
+            if rows.bad_lines.count:
+                self.display.note(
+                    str(rows.bad_lines), event="bad_lines", count=rows.bad_lines.count
+                )
+        if run.held_out[0]:
+            held, wrong = run.held_out
+            self.display.note(
+                f"pass {run.number + 1}: error {wrong / held:.4f} on {held:,} rows held out",
+                event="holdout",
+                number=run.number + 1,
+                examples=held,
+                error=wrong / held,
+            )
+        run.next_pass()
+        if run.finished:
+            self.clf._learner.begin_pass(again=False)
+
+    def learn(self, piece: Piece, vocabulary: list[Any], stop: StopRequest | None = None) -> None:
+        """Learn a piece, but for the rows held out; if asked to stop, only the first of its rows.
+
+        A slow learner gets its rows in portions, so that nobody waits for long after Ctrl-C.
+        """
+        run = self.run
+        self._check_labels(piece)
+        start = piece.end - len(piece.rows)
+        kept = np.arange(len(piece.rows))
+        if run.holdout:
+            kept = kept[(start + kept) % run.holdout != run.holdout - 1]
+        rows = take(piece.rows, kept) if run.holdout else piece.rows
+        begin = 0
+        while begin < len(rows):
+            portion = rows[begin : begin + self._portion()]
+            targets = piece.targets
+            if len(portion) < len(piece.rows):
+                targets = targets_of(portion, targets.multilabel)
+            self._learn_portion(portion, targets, vocabulary)
+            begin += len(portion)
+            if stop is not None and stop.requested and begin < len(rows):
+                run.rows = self.before + start + int(kept[begin])
+                return
+        run.rows = self.before + piece.end
+        if run.holdout and self.learned:
+            self._validate(take(piece.rows, np.setdiff1d(np.arange(len(piece.rows)), kept)))
+
+    def _portion(self) -> int:
+        """Return how many rows to learn before looking up again."""
+        return max(16, int(_PATIENCE * self.rate)) if self.rate else 1 << 62
+
+    def _learn_portion(self, rows: Rows, targets: Targets, vocabulary: list[Any]) -> None:
+        clf = self.clf
+        honest = copy.deepcopy(clf.progress_) if self.run.number else None
+        begin = time.perf_counter()
+        clf.partial_fit(rows.X, targets, sample_weight=rows.weight)
+        self.rate = len(rows) / max(time.perf_counter() - begin, 1e-9)
+        if honest is not None:  # what was learned before is no test
+            clf.progress_ = honest
+        else:
+            self._count(rows.labels.ids, vocabulary)
+
+    def _check_labels(self, piece: Piece) -> None:
+        if self.learned:
+            return
+        if not len(piece.rows.labels.ids):
+            raise ValueError(
+                f"{', '.join(self.run.data)}: none of the first {len(piece.rows):,} rows has a "
+                "label to learn; check the format and where it has the labels"
+            )
+        self.label_sets = piece.targets.multilabel
+        if self.label_sets and not self.clf._takes_sets:
+            able = [name for name in names() if estimator_class(name)._takes_sets]
+            several = np.diff(piece.rows.labels.offsets).max() > 1
+            what = "rows have sets of labels" if several else "there are rows without a label"
+            raise ValueError(
+                f"{', '.join(self.run.data)}: {what}, which {name_of(type(self.clf))} does not "
+                f"learn; give --algorithm {' or '.join(able)}, or rows of one label"
+            )
+
+    def _count(self, ids: NDArray[np.uint32], vocabulary: list[Any]) -> None:
+        """Count how often each label was learned, by the learner's ids."""
+        used, times = np.unique(ids, return_counts=True)
+        known = self.clf._vocabulary.ids(vocabulary[i] for i in used.tolist())
+        new = len(self.clf._vocabulary) - len(self.counts)
+        if new:
+            self.counts = np.concatenate([self.counts, np.zeros(new, np.int64)])
+        self.counts[known] += times
+
+    def _validate(self, rows: Any) -> None:
+        """Predict rows that are held out."""
+        labelled = np.flatnonzero(np.diff(rows.labels.offsets))
+        if len(labelled):
+            rows = take(rows, labelled)
+            right = self.clf.score(rows.X, targets_of(rows, bool(self.label_sets))) * len(rows)
+            self.run.held_out[0] += len(rows)
+            self.run.held_out[1] += len(rows) - round(right)
+
+    def _show(self, piece: Piece) -> None:
+        """Move the bar; add a row to the table when the number of examples has doubled."""
+        progress = self.clf.progress_
+        if progress.checkpoints and progress.checkpoints[-1][0] > self.shown[0]:
+            self._show_row()
+        fraction = piece.fraction
+        if fraction is not None:
+            fraction = (self.run.number + fraction) / self.run.passes
+        self.display.advance(self.clf._learner.examples, fraction, progress.error)
+
+    def _show_row(self) -> None:
+        progress = self.clf.progress_
+        examples, errors = self.shown
+        if progress.examples > examples:
+            self.display.row(
+                Row(
+                    progress.examples,
+                    progress.error,
+                    (progress.errors - errors) / (progress.examples - examples),
+                    self.clf.n_labels_,
+                    depth_of(self.clf),
+                )
+            )
+            self.shown = (progress.examples, progress.errors)
+
+    def save(self, *, final: bool = False) -> None:
+        """Write the model and how far the run has come, both or neither."""
+        notes = {
+            "reader": self.settings,
+            "label_counts": self.counts.tolist(),
+            "run": self.run.note(),
+        }
+        self.clf.save(self.model, notes=notes)
+        if final:
+            self.display.close()
+            progress = self.clf.progress_
+            on = "" if self.run.finished else f" (stopped; to go on: {self._resume_command()})"
+            self.display.note(
+                f"{progress.examples:,} examples, {self.clf.n_labels_:,} labels, "
+                f"progressive error {progress.error:.4f}; saved to {self.model}{on}",
+                event="saved",
+                path=str(self.model),
+                examples=progress.examples,
+                labels=self.clf.n_labels_,
+                error=progress.error,
+                finished=self.run.finished,
+            )
+
+    def _resume_command(self) -> str:
+        data = " -" if "-" in self.run.data else ""
+        return f"labeltree train{data} --resume {self.model}"
+
+
+def depth_of(clf: OnlineClassifier) -> int | None:
+    """Return the depth of an estimator's tree, if it has one."""
+    return clf.tree_.depth if hasattr(type(clf), "tree_") else None
+
+
+def _period(holdout: float) -> int:
+    if not 0 <= holdout <= 0.5:
+        raise ValueError(f"--holdout is {holdout}, expected a share from 0 to 0.5 such as 0.1")
+    return round(1 / holdout) if holdout else 0

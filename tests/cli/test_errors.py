@@ -1,0 +1,214 @@
+"""Whatever a new user may try: one sentence that says what to do, exit code 2, nothing written."""
+
+import os
+import resource
+import signal
+
+import numpy as np
+import pytest
+from safetensors.numpy import save_file
+
+from labeltree.data import DataError
+
+from .conftest import TREE, execute
+
+
+@pytest.fixture
+def refused_data(refused, tmp_path):
+    def refused_data(name, *more, match):
+        before = sorted(os.listdir(tmp_path))
+        arguments = ["train", tmp_path / name, "-m", tmp_path / "m", "--quiet", *TREE, *more]
+        refused(*arguments, match=match)
+        assert sorted(os.listdir(tmp_path)) == before
+
+    return refused_data
+
+
+def test_data(refused_data, tmp_path):
+    refused_data("no.svm", match="no.svm: there is no such file; check the name")
+    refused_data("no*.svm", match="no file has a name like this")
+    refused_data(".", match="this is a directory")
+    refused_data("no.csv", match="no.csv: there is no such file")
+    (tmp_path / "a.csv").write_text("a,b\n")
+    refused_data("a.csv", match="the names do not tell one format; give --format")
+    refused_data("a.csv", "--format", "tsv", match='a.csv:1: line "a,b" has no tab')
+    (tmp_path / "folder.svm").mkdir()
+    refused_data("folder.svm", match="this is a directory; name the files in it")
+    (tmp_path / "empty.svm").touch()
+    refused_data("empty.svm", match="empty.svm: no rows to learn from")
+    (tmp_path / "a.svm").write_text("1 1:1\n1 12x:1\n")
+    refused_data("a.svm", match='a.svm:2: feature index "12x" is not an integer')
+    (tmp_path / "text.svm").write_text("call me ishmael\n")
+    refused_data("text.svm", match="text.svm:1: ")
+    (tmp_path / "bare.tsv").write_text("\tno label\n" * 3)
+    refused_data("bare.tsv", match="none of the first 3 rows has a label to learn")
+    (tmp_path / "cut.svm.gz").write_bytes(b"\x1f\x8b\x08\x00")
+    refused_data("cut.svm.gz", match="gzip data is truncated or corrupt")
+    (tmp_path / "late.svm").write_text("1 1:1\n" * 9000 + "1,2 1:1\n")
+    refused_data("late.svm", match="for rows with sets of labels give --label-sets")
+    (tmp_path / "sets.svm").write_text("1,2 1:1\n")
+    refused_data("sets.svm", match="rows have sets of labels")
+    (tmp_path / "some.tsv").write_text("a\tx\n\ty\n")
+    refused_data("some.tsv", match="rows without a label, which probability-tree does not learn")
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "match"),
+    [
+        ("--format", "docx", "unknown format"),
+        ("--hash-bits", 9, 'format "svmlight" has no option "hash_bits"'),
+        ("--char-ngrams", "x", "expected a range such as 3-5"),
+        ("--loss", "huber", "'loss' parameter"),
+        ("--bits", 99, "'bits' parameter"),
+        ("--bits", "many", "--bits"),
+        ("--algorithm", "oak", "--algorithm is 'oak', expected one of"),
+        ("--scorer-step", 1, "no such option: --scorer-step"),  # of another algorithm
+        ("--checkpoint-every", "often", "expected a duration such as 60s"),
+        ("--holdout", 2, "--holdout is 2.0, expected a share"),
+        ("--threads", 0, "n_jobs is 0"),
+        ("--test", "no.svm", "no.svm: there is no such file"),
+        ("--plot", "nowhere/curve.png", "there is no such folder"),
+        ("--plot", "curve.docx", "expected a name ending in"),
+        ("--resume", "no.labeltree", "there is no such file"),
+    ],
+)
+def test_options_before_a_byte_is_read(refused_data, tmp_path, monkeypatch, option, value, match):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.svm").write_text("this is not even svmlight")
+    refused_data("a.svm", option, value, match=match)
+
+
+def test_arguments_that_are_missing(refused, folder):
+    refused("train", folder / "train.svm", match="--model is missing")
+    refused("train", "-m", folder / "x", match="no data to learn from")
+    refused("predict", match="missing argument 'MODEL'; see labeltree predict --help")
+    refused("grow", match="no such command 'grow'")
+
+
+def test_standard_input(refused, tmp_path):
+    arguments = ["train", "-", "-m", tmp_path / "m"]
+    refused(*arguments, "--format", "svmlight", "--passes", 2, match="can be read only once")
+    refused(*arguments, match="give --format")
+
+
+def test_models_that_are_none(refused, folder, tmp_path):
+    (tmp_path / "other").write_text("no model")
+
+    save_file({"w": np.zeros(3)}, tmp_path / "foreign", {"format": "pt"})
+    (tmp_path / "empty").touch()
+    (tmp_path / "folder").mkdir()
+    for command in ("predict", "evaluate"):
+        for name in ("other", "foreign", "empty"):
+            refused(command, tmp_path / name, folder / "test.svm", match="not a labeltree")
+        refused(command, tmp_path / "no", folder / "test.svm", match="there is no such file")
+        refused(command, tmp_path / "folder", folder / "test.svm", match="this is a directory")
+    refused("inspect", tmp_path / "other", match="not a labeltree")
+    refused("train", "--resume", tmp_path / "other", match="not a labeltree")
+
+
+def test_model_cut_short(refused, folder, model, tmp_path):
+    (tmp_path / "cut").write_bytes(model.read_bytes()[:-100])
+    refused("predict", tmp_path / "cut", folder / "test.svm", match="cut short or damaged")
+
+
+def test_places_that_cannot_be_written(refused, folder, model, tmp_path):
+    train = ["train", folder / "train.svm", "-m"]
+    refused(*train, tmp_path / "nowhere" / "m", match="there is no such folder")
+    refused(*train, tmp_path, match="this is not a file and cannot be written")
+    refused(*train, "/proc/m", match="no file can be written in that folder")
+    refused("predict", model, folder / "test.svm", "-o", "/proc/x", match="no file can be written")
+    refused("evaluate", model, folder / "test.svm", "-o", "/proc/x", match="no file can be")
+    refused("inspect", model, "--html", "/proc/x", match="no file can be written")
+    refused("tune", folder / "train.svm", "-m", "/proc/x", match="no file can be written")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_read_only_folder(refused, folder, tmp_path):
+    (tmp_path / "locked").mkdir(mode=0o500)
+    m = tmp_path / "locked" / "m"
+    refused("train", folder / "train.svm", "-m", m, match="no file can be written in that folder")
+
+
+def test_disk_that_is_full(folder, tmp_path):
+    def small_files():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
+
+    m = tmp_path / "m"
+    m.write_text("the old model")
+    result = execute(
+        *("train", folder / "train.svm", "-m", m, "--quiet"), code=2, preexec_fn=small_files
+    )
+    assert result.stderr.startswith(f"labeltree: {m}: the model cannot be written: ")
+    assert result.stderr.count("\n") == 1
+    assert m.read_text() == "the old model"
+    assert os.listdir(tmp_path) == ["m"]
+
+
+def test_resume(refused, cli, folder, model, tmp_path):
+    refused("train", "--resume", model, match="its run is complete; give files")
+    arguments = ["train", folder / "test.svm", "--resume", model, "-m", tmp_path / "m"]
+    refused(*arguments, "--seed", 20, match="leave those options out with --resume")
+    refused(*arguments, "--format", "vw", match="leave those options out with --resume")
+    short = tmp_path / "a.svm"
+    lines = (folder / "train.svm").read_text().splitlines(keepends=True)
+    short.write_text("".join(lines))
+    m = tmp_path / "m"
+    cli("tune", short, "-m", m, "--trials", 2, "--budget", "0.001s", "--quiet")
+    short.write_text("".join(lines[:500]))
+    refused("train", "--resume", m, match="the run cannot go on where it was")
+    refused("train", "--resume", m, "--passes", 3, match="leave --passes and --holdout out")
+    short.unlink()
+    refused("train", "--resume", m, match="the run cannot go on where it was")
+
+
+def test_rows_that_do_not_fit_the_model(refused, model, tmp_path):
+    (tmp_path / "wide.svm").write_text("1 99999999:1\n")
+    refused("predict", model, tmp_path / "wide.svm", match="wide.svm:1: feature index")
+    (tmp_path / "a.vw").write_text("1 | a b\n")
+    arguments = ["predict", model, tmp_path / "a.vw", "--input-format", "vw"]
+    refused(*arguments, match="would number their features differently")
+    refused("predict", model, tmp_path / "wide.svm", "--format", "xml", match="--format is 'xml'")
+
+
+def test_bad_row_leaves_no_output(refused, model, tmp_path):
+    (tmp_path / "a.svm").write_text("1 1:1\n1 x\n")
+    refused("predict", model, tmp_path / "a.svm", "-o", tmp_path / "out", match="a.svm:2: ")
+    assert os.listdir(tmp_path) == ["a.svm"]
+
+
+def test_rows_without_labels_cannot_be_evaluated(refused, model, tmp_path):
+    (tmp_path / "bare.svm").write_text(" 1:1\n 2:1\n")
+    refused("evaluate", model, tmp_path / "bare.svm", match="no row has a label to compare with")
+    (tmp_path / "empty.svm").touch()
+    refused("evaluate", model, tmp_path / "empty.svm", match="no rows to evaluate on")
+
+
+def test_inspect(refused, cli, folder, model, tmp_path):
+    refused("inspect", model, "--example", "test.svm", match="expected FILE:LINE")
+    refused("inspect", model, "--example", "no.svm:1", match="no.svm: there is no such file")
+    refused("inspect", model, "--example", f"{folder / 'test.svm'}:9999", match="1,500 lines")
+    m = tmp_path / "m"
+    cli("train", folder / "train.svm", "-m", m, "--algorithm", "one-against-all", "--quiet")
+    refused("inspect", m, "--tree", match="one-against-all has no tree to draw")
+
+
+def test_tune(refused, tmp_path):
+    (tmp_path / "empty.svm").touch()
+    arguments = ["tune", tmp_path / "empty.svm", "-m", tmp_path / "m"]
+    refused(*arguments, match="no rows to learn from")
+    refused(*arguments, "--budget", "soon", match="--budget is 'soon', expected a duration")
+    assert not (tmp_path / "m").exists()
+
+
+def test_demo_folder_that_is_a_file(refused, tmp_path):
+    (tmp_path / "f").touch()
+    refused("demo", "--folder", tmp_path / "f", match="this is not a folder")
+
+
+def test_library_errors_are_values(tmp_path):
+    from labeltree.cli.train import train
+
+    (tmp_path / "a.svm").write_text("1 x:1\n")
+    with pytest.raises(DataError, match="not an integer"):
+        train([str(tmp_path / "a.svm")], tmp_path / "m")

@@ -1,0 +1,169 @@
+"""``labeltree inspect``."""
+
+import json
+import os
+import subprocess
+import sys
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from labeltree import load
+from labeltree.datasets import make_multiclass
+
+from .conftest import TREE, write_pets
+
+
+def test_facts(cli, model):
+    facts = json.loads(cli("inspect", model, "--json").out)
+    tree = load(model).tree_
+    assert facts["algorithm"] == "probability-tree"
+    assert facts["labels"] == 40
+    assert facts["tree"]["nodes"] == tree.n_nodes == 79
+    assert facts["tree"]["depth"] == tree.depth
+    assert facts["parameters"]["alpha"] == 0.8
+    assert facts["settled"]["bits_"] == 18
+    assert facts["run"]["passes completed"] == "2 of 2"
+    counts = np.bincount(make_multiclass(1500, 40, n_features=512, random_state=0)[1])
+    assert list(facts["most seen"].values()) == sorted(counts.tolist(), reverse=True)[:5]
+    text = cli("inspect", model).out
+    assert "alpha 0.8" in text
+    assert "nodes 79" in text
+
+
+def test_tree_is_drawn_with_frequent_labels(cli, model):
+    lines = cli("inspect", model, "--tree", "--depth", 1).out.partition("\n\n")[2].splitlines()
+    assert len(lines) == 3
+    assert lines[0].startswith("40 labels, 3,000 examples: ")
+    assert lines[1].startswith("├─ ")
+    assert lines[2].startswith("└─ ")
+    tree = load(model).tree_
+    names = tree.frequent_labels(1)
+    assert lines[0].split(": ")[1] == ", ".join(map(str, names[0])) + ", ..."
+    weight = {tree.label[leaf]: tree.weight[leaf] for leaf in tree.leaves}
+    assert weight[names[0][0]] == max(weight.values())
+
+
+def test_example_shows_path_candidates_and_tokens(cli, tmp_path):
+    data, m = tmp_path / "pets.tsv", tmp_path / "m"
+    write_pets(data)
+    data.write_text(data.read_text().replace("pet,", ""))
+    cli("train", data, "-m", m, "--quiet", *TREE)
+    text = cli("inspect", m, "--example", f"{data}:3").out
+    assert text.splitlines()[0] == "dog\tit barks outside"
+    assert "node 0: 2 labels, 200 examples" in text
+    found = json.loads(cli("inspect", m, "--example", f"{data}:3", "--json").out)["example"]
+    assert found["candidates"][0][0] == "dog"
+    token, change, then = found["tokens"][0]
+    assert token == "barks"
+    assert change < -0.1
+    assert {token for token, _, _ in found["tokens"]} == {"it", "barks", "outside"}
+    assert then in ("cat", "dog")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "tokens"),
+    [
+        ("a.svm", "1 qid:3 1:1 7:2\n2 qid:3 2:1 7:1\n", {"1:1", "7:2"}),
+        ("a.vw", "1 |a x:1 y |b z\n2 |a w |b z\n", {"x:1", "y", "z"}),
+        ("a.xmc", "2 9 3\n1 1:1 7:2\n2 2:1 7:1\n", {"1:1", "7:2"}),
+    ],
+)
+def test_example_of_other_formats(cli, tmp_path, name, text, tokens):
+    (tmp_path / name).write_text(text)
+    cli("train", tmp_path / name, "-m", tmp_path / "m", "--passes", 5, "--quiet", *TREE)
+    line = 2 if name == "a.xmc" else 1
+    arguments = ["inspect", tmp_path / "m", "--json", "--example", f"{tmp_path / name}:{line}"]
+    found = json.loads(cli(*arguments).out)["example"]
+    assert {token for token, _, _ in found["tokens"]} == tokens
+
+
+class Outline(HTMLParser):
+    """Checks that tags nest, and collects what the page shows."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.counts, self.text, self.depth = [], {}, "", 0
+
+    def handle_starttag(self, tag, attrs):
+        assert not {"src", "href"} & {name for name, _ in attrs}  # nothing is loaded
+        self.counts[tag] = self.counts.get(tag, 0) + 1
+        if tag != "meta":
+            self.open.append(tag)
+        self.depth = max(self.depth, self.open.count("details"))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text += data
+
+
+def test_page_is_complete_and_nests(cli, model, tmp_path):
+    page, dot = tmp_path / "tree.html", tmp_path / "tree.dot"
+    cli("inspect", model, "--html", page, "--dot", dot)
+    outline = Outline()
+    outline.feed(page.read_text())
+    outline.close()
+    tree = load(model).tree_
+    assert outline.open == []
+    assert outline.counts["details"] == outline.counts["summary"] == tree.n_nodes - tree.n_leaves
+    assert outline.depth == tree.depth
+    assert "script" not in outline.counts
+    assert "40 labels, 3,000 examples" in outline.text
+    assert dot.read_text().count(" -> ") == tree.n_nodes - 1
+
+
+def test_labels_cannot_break_the_page(cli, tmp_path):
+    (tmp_path / "a.tsv").write_text("<b>\ta\n\"&'\tb\n" * 20)
+    cli("train", tmp_path / "a.tsv", "-m", tmp_path / "m", "--quiet", *TREE)
+    cli("inspect", tmp_path / "m", "--html", tmp_path / "p.html")
+    outline = Outline()
+    outline.feed((tmp_path / "p.html").read_text())
+    assert "b" not in outline.counts
+    assert "<b>" in outline.text
+
+
+BROWSER = """
+import sys
+from PyQt6.QtCore import QTimer, QUrl
+from PyQt6.QtWebEngineCore import QWebEnginePage
+from PyQt6.QtWidgets import QApplication
+
+app = QApplication(["browser", "--no-sandbox"])
+page = QWebEnginePage()
+script = '''
+(() => {
+  const all = [...document.querySelectorAll('details')];
+  const shut = all.filter(d => !d.open)[0];
+  const before = shut.getBoundingClientRect().height;
+  shut.querySelector('summary').click();
+  return [all.length, before, shut.getBoundingClientRect().height, shut.open].join(' ');
+})()
+'''
+def loaded(ok):
+    assert ok
+    page.runJavaScript(script, lambda value: (print(value), app.quit()))
+page.loadFinished.connect(loaded)
+page.load(QUrl.fromLocalFile(sys.argv[1]))
+QTimer.singleShot(30000, lambda: app.exit(3))
+sys.exit(app.exec())
+"""
+
+
+def test_page_unfolds_in_a_browser(cli, model, tmp_path):
+    pytest.importorskip("PyQt6.QtWebEngineCore", reason="needs pip install PyQt6-WebEngine")
+    cli("inspect", model, "--html", tmp_path / "tree.html")
+    result = subprocess.run(
+        [sys.executable, "-c", BROWSER, tmp_path / "tree.html"],
+        env={**os.environ, "QT_QPA_PLATFORM": "offscreen", "QTWEBENGINE_DISABLE_SANDBOX": "1"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert result.returncode == 0, result.stderr
+    nodes, before, after, is_open = result.stdout.split()
+    assert int(nodes) == 39
+    assert float(after) > float(before)
+    assert is_open == "true"

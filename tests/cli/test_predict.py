@@ -1,0 +1,156 @@
+"""``labeltree predict`` and ``labeltree evaluate``."""
+
+import json
+import statistics
+import subprocess
+import time
+
+import numpy as np
+import pytest
+
+from labeltree import OneAgainstAllClassifier, load
+from labeltree.data import load as load_data
+from labeltree.datasets import make_multiclass
+
+from .conftest import COMMAND, ENVIRONMENT, execute, write_pets
+
+
+def test_predict_agrees_with_python(cli, folder, model, tmp_path):
+    out = tmp_path / "out.tsv"
+    cli("predict", model, folder / "test.svm", "-o", out, "--top", 3, "--scores")
+    rows = [line.split("\t") for line in out.read_text().splitlines()]
+    data = load_data(folder / "test.svm", n_features=2**24)
+    labels, scores = load(model).predict_topk(data.X, 3)
+    assert [[int(row[0]), int(row[2]), int(row[4])] for row in rows] == labels.tolist()
+    np.testing.assert_allclose([[float(row[i]) for i in (1, 3, 5)] for row in rows], scores, 1e-5)
+    plain = cli("predict", model, folder / "test.svm").out.splitlines()
+    assert plain == [row[0] for row in rows]
+
+
+def test_formats(cli, folder, model):
+    text = cli("predict", model, folder / "test.svm", "--top", 2, "--format", "jsonl").out
+    entry = json.loads(text.splitlines()[0])
+    assert list(entry) == ["labels"]
+    arguments = ["predict", model, folder / "test.svm", "--top", 2, "--scores"]
+    scored = json.loads(cli(*arguments, "--format", "jsonl").out.splitlines()[0])
+    assert scored["labels"] == entry["labels"]
+    assert scored["scores"][0] >= scored["scores"][1]
+    line = cli(*arguments, "--format", "svmlight").out.splitlines()[0].split()
+    assert line[0] == (folder / "test.svm").read_text().split()[0]  # the row's own label
+    assert {int(cell.split(":")[0]) for cell in line[1:]} == set(entry["labels"])
+
+
+def test_labels_that_are_words_are_no_svmlight(refused, cli, tmp_path):
+    data, m = write_pets(tmp_path / "pets.tsv"), tmp_path / "m"
+    arguments = ["train", data, "-m", m, "--label-separator", ",", "--quiet"]
+    cli(*arguments, "--algorithm", "one-against-all")
+    out = tmp_path / "out"
+    refused("predict", m, data, "--format", "svmlight", "-o", out, match="use --format tsv")
+    assert not out.exists()
+    sets = {frozenset(line.split(",")) for line in cli("predict", m, data).out.splitlines()}
+    assert sets == {frozenset(s) for s in ({"cat"}, {"dog"}, {"cat", "pet"}, {"dog", "pet"})}
+    assert cli("predict", m, data, "--top", 1).out.splitlines()[0] in ("cat", "pet")
+
+
+def test_rows_are_answered_as_they_come(folder, model):
+    lines = (folder / "test.svm").read_text().splitlines(keepends=True)[:300]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    took = []
+    with subprocess.Popen(
+        [*COMMAND, "predict", model, "-"], env=ENVIRONMENT, bufsize=1, **pipes
+    ) as process:
+        answers = []
+        for line in lines:
+            start = time.perf_counter()
+            process.stdin.write(line)
+            process.stdin.flush()
+            answers.append(process.stdout.readline())
+            took.append(time.perf_counter() - start)
+        process.stdin.close()
+    assert process.returncode == 0
+    assert "".join(answers).splitlines() == predicted(model, folder)[:300]
+    assert statistics.median(took[10:]) < 0.005  # 1 ms on an idle machine: bench/pipe.py
+
+
+def predicted(model, folder):
+    data = load_data(folder / "test.svm", n_features=2**24)
+    return [str(label) for label in load(model).predict(data.X)]
+
+
+def test_a_first_line_that_is_short_is_answered(model):
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen([*COMMAND, "predict", model, "-"], env=ENVIRONMENT, **pipes) as process:
+        process.stdin.write(b"1 1:1\n")
+        process.stdin.flush()
+        assert process.stdout.readline().strip().isdigit()
+        process.stdin.close()
+
+
+def test_reader_that_goes_away_is_no_error(folder, model):
+    command = " ".join(map(str, [*COMMAND, "predict", model, *[folder / "test.svm"] * 40]))
+    result = subprocess.run(
+        f"{command} | head -n 1", shell=True, env=ENVIRONMENT, capture_output=True, text=True
+    )
+    assert result.stderr == ""
+    assert len(result.stdout.splitlines()) == 1
+
+
+def test_full_disk_behind_standard_output(folder, model):
+    with open("/dev/full", "w") as full:
+        result = execute(
+            *("predict", model, folder / "test.svm"),
+            code=2,
+            capture_output=False,
+            stdout=full,
+            stderr=subprocess.PIPE,
+        )
+    assert result.stderr == "labeltree: the disk is full; free some space, or write elsewhere\n"
+
+
+def test_evaluate(cli, folder, model, tmp_path):
+    out = tmp_path / "measured.json"
+    measured = json.loads(cli("evaluate", model, folder / "test.svm", "--json", "-o", out).out)
+    assert json.loads(out.read_text()) == measured
+    assert measured["examples"] == 1500
+    error = measured["metrics"]["error"]
+    assert error["low"] <= error["value"] < error["high"] < 0.05
+    assert measured["metrics"]["precision@1"]["value"] == pytest.approx(1 - error["value"])
+    assert 0 < measured["metrics"]["squared_loss"]["value"] < 0.5
+    groups = measured["groups"]
+    assert set(groups) == {"middle"}  # 40 labels of about 37 examples
+    assert groups["middle"]["examples"] == 1500
+    assert groups["middle"]["recall@1"]["value"] == pytest.approx(1 - error["value"])
+    table = cli("evaluate", model, folder / "test.svm").out
+    assert "95 % interval" in table
+    assert "middle (20 to 100)" in table
+
+
+def test_groups_by_frequency(cli, tmp_path):
+    _, y = make_multiclass(600, 4, n_features=64)
+    y[150:] = np.where(np.arange(450) < 420, 0, 3)
+    y[:120] = 1
+    lines = [f"{label} {i % 7}:1 {10 + label}:3\n" for i, label in enumerate(y)]
+    (tmp_path / "a.svm").write_text("".join(lines))
+    (tmp_path / "b.svm").write_text("".join([*lines, "99 3:1\n"]))
+    m = tmp_path / "m"
+    cli("train", tmp_path / "a.svm", "-m", m, "--quiet", "--bits", 18)
+    groups = json.loads(cli("evaluate", m, tmp_path / "b.svm", "--json").out)["groups"]
+    counts = np.bincount(y)
+    assert groups["head"]["labels"] == (counts > 100).sum() == 2
+    assert groups["head"]["examples"] == counts[counts > 100].sum()
+    assert groups["never learned"] == {
+        "learned": [0, 0],
+        "labels": 1,
+        "examples": 1,
+        "recall@1": groups["never learned"]["recall@1"],
+        "recall@4": groups["never learned"]["recall@4"],
+    }
+    assert groups["never learned"]["recall@1"]["value"] == 0
+
+
+def test_model_that_was_trained_from_python(cli, folder, tmp_path):
+    data = load_data(folder / "train.svm")
+    OneAgainstAllClassifier(random_state=0).fit(data.X, data.y).save(tmp_path / "m")
+    measured = json.loads(cli("evaluate", tmp_path / "m", folder / "train.svm", "--json").out)
+    assert measured["metrics"]["error"]["value"] < 0.05
+    assert measured["groups"] == {}

@@ -1,0 +1,77 @@
+"""Pictures say what the numbers say."""
+
+import json
+
+import numpy as np
+import pytest
+
+from labeltree import LOMTreeClassifier, ProbabilityTreeClassifier, plot
+from labeltree.datasets import make_multiclass
+
+
+@pytest.fixture(scope="module")
+def runs():
+    X, y = make_multiclass(600, 20, n_features=128)
+    return [
+        estimator(random_state=0).fit(X, y)
+        for estimator in (LOMTreeClassifier, ProbabilityTreeClassifier)
+    ]
+
+
+def test_learning_curves_of_several_runs_share_axes(runs):
+    ax = plot.learning_curve(runs[0], runs[1].progress_, labels=["lom", "probability"])
+    lines = ax.get_lines()
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["lom", "probability"]
+    examples, error = lines[0].get_data()
+    history = runs[0].progress_.history
+    assert examples.tolist() == [*[row.examples for row in history], 600]
+    np.testing.assert_allclose(error[:-1], [row.error for row in history])
+    assert error[-1] == runs[0].progress_.error
+    assert plot.learning_curve(runs[1], ax=ax) is ax
+    assert len(ax.get_lines()) == 6
+
+
+def test_histograms_count_all_examples_and_leaves(runs):
+    tree = runs[0].tree_
+    bars = plot.depth_histogram(runs[0]).patches
+    assert sum(bar.get_height() for bar in bars) == tree.weight[tree.leaves].sum()
+    sizes = plot.leaf_size_histogram(runs[0]).patches
+    assert sum(bar.get_height() for bar in sizes) == tree.n_leaves
+
+
+def test_precision_by_frequency():
+    interval = {"value": 0.5, "low": 0.4, "high": 0.7}
+    group = {"learned": [1, 19], "labels": 3, "examples": 9, "recall@1": interval}
+    groups = {"head": {**group, "recall@5": interval}, "tail": {**group, "recall@5": interval}}
+    ax = plot.precision_by_frequency({"groups": groups})
+    assert [bar.get_height() for bar in ax.patches] == [0.5] * 4
+    assert [label.get_text() for label in ax.get_xticklabels()][1] == "tail\n3 labels"
+    with pytest.raises(ValueError, match="train it with labeltree train"):
+        plot.precision_by_frequency({"groups": {}})
+
+
+def test_accuracy_against_time(tmp_path):
+    results = [
+        {"name": "a", "seconds": 2.0, "accuracy": 0.5},
+        {"name": "b", "seconds": 1.0, "accuracy": 0.6},
+        {"name": "a", "seconds": 1.0, "accuracy": 0.4},
+    ]
+    path = tmp_path / "results.json"
+    path.write_text(json.dumps(results))
+    lines = plot.accuracy_against_time(path).get_lines()
+    assert [line.get_label() for line in lines] == ["a", "b"]
+    assert lines[0].get_xdata().tolist() == [1.0, 2.0]
+    path.write_text("{}")
+    with pytest.raises(ValueError, match="expected a list of objects"):
+        plot.accuracy_against_time(path)
+
+
+def test_pictures_are_written_whole(runs, tmp_path):
+    ax = plot.depth_histogram(runs[1])
+    plot.write(ax, tmp_path / "depth.svg")
+    assert "<svg" in (tmp_path / "depth.svg").read_text()
+    with pytest.raises(ValueError, match="expected a name ending in"):
+        plot.write(ax, tmp_path / "depth.docx")
+    assert [path.name for path in tmp_path.iterdir()] == ["depth.svg"]
+    with pytest.raises(ValueError, match="at least one run"):
+        plot.learning_curve()
