@@ -7,6 +7,7 @@ from labeltree._version import __version__
 if TYPE_CHECKING:
     from labeltree.estimators import (
         FilterTreeClassifier,
+        LdSMClassifier,
         LOMTreeClassifier,
         OneAgainstAllClassifier,
         PECOCClassifier,
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = [
     "FilterTreeClassifier",
     "LOMTreeClassifier",
+    "LdSMClassifier",
     "OneAgainstAllClassifier",
     "PECOCClassifier",
     "ProbabilityTreeClassifier",

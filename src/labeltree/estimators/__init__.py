@@ -11,6 +11,7 @@ from labeltree.estimators.baselines import (
     PECOCClassifier,
     RandomTreeClassifier,
 )
+from labeltree.estimators.ldsm import LdSMClassifier
 from labeltree.estimators.lom_tree import LOMTreeClassifier
 from labeltree.estimators.one_against_all import OneAgainstAllClassifier
 from labeltree.estimators.probability_tree import ProbabilityTreeClassifier
@@ -20,6 +21,7 @@ __all__ = [
     "ESTIMATORS",
     "FilterTreeClassifier",
     "LOMTreeClassifier",
+    "LdSMClassifier",
     "OneAgainstAllClassifier",
     "OnlineClassifier",
     "PECOCClassifier",
@@ -36,6 +38,7 @@ ESTIMATORS: dict[str, type[OnlineClassifier]] = {
         ProbabilityTreeClassifier,
         RecallTreeClassifier,
         LOMTreeClassifier,
+        LdSMClassifier,
         RandomTreeClassifier,
         FilterTreeClassifier,
         PECOCClassifier,

@@ -150,13 +150,17 @@ class OnlineClassifier(ClassifierMixin, Persistent):
             raise ValueError("sample_weight is zero for every row: there is nothing to learn from")
         new._start(batch, batch.targets.distinct, streaming=False)
         self.__dict__ = new.__dict__  # only now is the old model given up
+        self._learn_all(batch)
+        return self
+
+    def _learn_all(self, batch: Batch) -> None:
+        """Learn the rows of `fit`."""
         random = check_random_state(self.random_state)
         order = np.arange(batch.matrix.rows)
         for number in range(self.passes):
             if self.shuffle:
                 order = random.permutation(batch.matrix.rows)
             self._learn(batch, order, record=number == 0)
-        return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn the rows once, in their order, on top of what is known.
