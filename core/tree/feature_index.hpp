@@ -24,16 +24,15 @@ class FeatureIndex {
 
   std::size_t size() const { return size_; }
 
-  // Calls visit(i, place) for each of n features; the place is 0 if it is absent.
-  // Without a branch for each of them where possible: whether a node knows a feature is hard to
-  // foresee.
-  template <class Visit>
-  LABELTREE_INLINE void find_all(const std::uint32_t* features, std::size_t n, Visit visit) const {
+  // The places of n features, 0 for one that is absent. Without a branch for each of them where
+  // possible: whether a node knows a feature is hard to foresee.
+  LABELTREE_INLINE void find_all(const std::uint32_t* features, std::size_t n,
+                                 std::uint32_t* places) const {
     if (words_.empty()) {
-      for (std::size_t i = 0; i < n; ++i) visit(i, find(features[i]));
-      return;
+      for (std::size_t i = 0; i < n; ++i) places[i] = find(features[i]);
+    } else {
+      for (std::size_t i = 0; i < n; ++i) places[i] = find_bit(features[i]);
     }
-    for (std::size_t i = 0; i < n; ++i) visit(i, find_bit(features[i]));
   }
 
   LABELTREE_INLINE std::uint32_t find(std::uint32_t feature) const {

@@ -155,7 +155,7 @@ void LdsmForest::predict_rows(const Matrix& X, std::size_t begin, std::size_t en
 template <class Visit>
 void LdsmForest::predict(const Matrix& X, std::size_t threads, const StopRequested& stop,
                          Visit visit) const {
-  constexpr std::size_t chunk = 512;  // rows that go down a tree together
+  constexpr std::size_t chunk = 4096;  // rows that go down a tree together
   threads = std::clamp<std::size_t>(threads, 1, std::max<std::size_t>(1, X.rows));
   std::vector<Scratch> scratch(threads);
   for (std::size_t done = 0; done < X.rows && !stop(); done += chunk * threads) {

@@ -49,14 +49,35 @@ LABELTREE_INLINE void with_lanes(std::size_t lanes, F f) {
   }
 }
 
+// The sum of the weights at the given places, times the values; four sums at a time, because an
+// addition waits for the one before.
+template <std::size_t n>
+LABELTREE_INLINE typename Vector<n>::Float dot(const float* weights, const std::uint32_t* place,
+                                               const float* value, std::size_t size) {
+  typename Vector<n>::Float a{}, b{}, c{}, d{};
+  std::size_t i = 0;
+  for (; i + 4 <= size; i += 4) {
+    a += load<n>(weights + n * place[i]) * value[i];
+    b += load<n>(weights + n * place[i + 1]) * value[i + 1];
+    c += load<n>(weights + n * place[i + 2]) * value[i + 2];
+    d += load<n>(weights + n * place[i + 3]) * value[i + 3];
+  }
+  for (; i < size; ++i) a += load<n>(weights + n * place[i]) * value[i];
+  return (a + b) + (c + d);
+}
+
 LABELTREE_CLONES
 void look_up_scores(const FeatureIndex& features, const float* weights, std::size_t lanes,
                     const LdsmExample& x, float* p) {
   with_lanes(lanes, [&](auto n) {
+    constexpr std::size_t block = 64;  // all places first, then all weights: no load waits
+    std::uint32_t place[block];
     typename Vector<n>::Float sum{};
-    features.find_all(x.feature.data(), x.feature.size(), [&](std::size_t i, std::uint32_t place) {
-      sum += load<n>(weights + n * place) * x.value[i];  // place 0 has weights of zero
-    });
+    for (std::size_t i = 0; i < x.feature.size(); i += block) {
+      const std::size_t size = std::min(block, x.feature.size() - i);
+      features.find_all(x.feature.data() + i, size, place);
+      sum += dot<n>(weights, place, x.value.data() + i, size);  // place 0 has weights of zero
+    }
     store(p, sum);
   });
 }
@@ -71,15 +92,7 @@ struct LocalRow {
 LABELTREE_CLONES
 void local_scores(const float* weights, std::size_t lanes, const LocalRow& x, float* p) {
   with_lanes(lanes, [&](auto n) {
-    typename Vector<n>::Float sum[4] = {};  // four at a time: an addition waits for the one before
-    std::size_t i = 0;
-    for (; i + 4 <= x.size; i += 4) {
-      for (std::size_t j = 0; j < 4; ++j) {
-        sum[j] += load<n>(weights + n * x.feature[i + j]) * x.value[i + j];
-      }
-    }
-    for (; i < x.size; ++i) sum[0] += load<n>(weights + n * x.feature[i]) * x.value[i];
-    store(p, (sum[0] + sum[1]) + (sum[2] + sum[3]));
+    store(p, dot<n>(weights, x.feature, x.value, x.size));
   });
 }
 
