@@ -5,6 +5,18 @@
 
 namespace labeltree {
 
+LabelCounts::LabelCounts(std::vector<std::pair<LabelId, double>> weights) {
+  std::stable_sort(weights.begin(), weights.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (const auto& [label, weight] : weights) {
+    if (labels_.empty() || labels_.back() != label) {
+      labels_.push_back(label);
+      counts_.push_back(0.0);
+    }
+    counts_.back() += weight;
+  }
+}
+
 double LabelCounts::of(LabelId label) const {
   const auto found = std::lower_bound(labels_.begin(), labels_.end(), label);
   if (found == labels_.end() || *found != label) return 0.0;

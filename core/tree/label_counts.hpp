@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "labels.hpp"
@@ -13,6 +14,10 @@ namespace labeltree {
 // the capacity are kept, so that a label that is new has time to become frequent.
 class LabelCounts {
  public:
+  LabelCounts() = default;
+  // The sums of some weights, which come in any order.
+  explicit LabelCounts(std::vector<std::pair<LabelId, double>> weights);
+
   std::size_t size() const { return labels_.size(); }
   LabelId label(std::size_t i) const { return labels_[i]; }
   double count(std::size_t i) const { return counts_[i]; }

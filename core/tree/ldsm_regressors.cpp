@@ -114,12 +114,6 @@ float saturation(float t) {
   return -std::expm1(-t);
 }
 
-// Marks the values in `list` in an array over all values and numbers them in sorted order.
-void number(std::vector<std::uint32_t>& list, std::vector<std::uint32_t>& local) {
-  std::sort(list.begin(), list.end());
-  for (std::uint32_t i = 0; i < list.size(); ++i) local[list[i]] = i;
-}
-
 }  // namespace
 
 std::size_t LdsmRegressors::lanes_for(std::size_t arity) { return std::bit_ceil(arity); }
@@ -165,25 +159,41 @@ LdsmTrainer::LdsmTrainer(const LdsmParams& params)
       lanes_(LdsmRegressors::lanes_for(params.arity)),
       objective_(params.arity, params.lambda1, params.lambda2) {}
 
-// Copies the examples, their features and labels numbered within the node.
+// Copies the examples, their labels and the features that enough of them have numbered within the
+// node, in sorted order.
 void LdsmTrainer::gather(std::span<const LdsmExample> examples,
                          std::span<const std::uint32_t> ids) {
   static constexpr std::uint32_t unseen = 0xffffffffu;
-  const auto note = [](std::uint32_t value, std::vector<std::uint32_t>& local,
+  // Counts values, in an array over all of them, and lists those that occur.
+  const auto note = [](std::span<const std::uint32_t> values, std::vector<std::uint32_t>& local,
                        std::vector<std::uint32_t>& list) {
-    if (value >= local.size()) local.resize(value + 1, unseen);
-    if (local[value] != unseen) return;
-    local[value] = 0;
-    list.push_back(value);
+    for (const std::uint32_t value : values) {
+      if (value >= local.size()) local.resize(value + 1, unseen);
+      if (local[value] == unseen) {
+        local[value] = 0;
+        list.push_back(value);
+      }
+      ++local[value];
+    }
+  };
+  const auto number = [](std::vector<std::uint32_t>& list, std::vector<std::uint32_t>& local,
+                         std::size_t least) {
+    std::erase_if(list, [&](std::uint32_t value) {
+      if (local[value] >= least) return false;
+      local[value] = unseen;
+      return true;
+    });
+    std::sort(list.begin(), list.end());
+    for (std::uint32_t i = 0; i < list.size(); ++i) local[list[i]] = i;
   };
   features_.clear();
   labels_.clear();
   for (const std::uint32_t id : ids) {
-    for (const std::uint32_t feature : examples[id].feature) note(feature, local_feature_, features_);
-    for (const LabelId label : examples[id].labels) note(label, local_label_, labels_);
+    note(examples[id].feature, local_feature_, features_);
+    note(examples[id].labels, local_label_, labels_);
   }
-  number(features_, local_feature_);
-  number(labels_, local_label_);
+  number(features_, local_feature_, params_.min_feature_rows);
+  number(labels_, local_label_, 1);
   rows_.clear();
   row_feature_.clear();
   row_value_.clear();
@@ -191,9 +201,13 @@ void LdsmTrainer::gather(std::span<const LdsmExample> examples,
   for (const std::uint32_t id : ids) {
     const LdsmExample& x = examples[id];
     Row row{static_cast<std::uint32_t>(row_feature_.size()), 0,
-            static_cast<std::uint32_t>(row_label_.size()), 0, x.weight, x.squared_norm};
-    for (const std::uint32_t feature : x.feature) row_feature_.push_back(local_feature_[feature]);
-    row_value_.insert(row_value_.end(), x.value.begin(), x.value.end());
+            static_cast<std::uint32_t>(row_label_.size()), 0, x.weight, 0.0f};
+    for (std::size_t i = 0; i < x.feature.size(); ++i) {
+      if (local_feature_[x.feature[i]] == unseen) continue;
+      row_feature_.push_back(local_feature_[x.feature[i]]);
+      row_value_.push_back(x.value[i]);
+      row.squared_norm += x.value[i] * x.value[i];
+    }
     for (const LabelId label : x.labels) row_label_.push_back(local_label_[label]);
     row.feature_end = static_cast<std::uint32_t>(row_feature_.size());
     row.label_end = static_cast<std::uint32_t>(row_label_.size());

@@ -22,6 +22,7 @@ struct LdsmParams {
   std::size_t max_nodes = 1000;   // of a tree, leaves included
   std::size_t epochs = 10;
   std::size_t min_leaf = 2;       // a leaf with fewer examples is not split
+  std::size_t min_feature_rows = 2;  // a node leaves features out that fewer of its examples have
   double max_share = 0.9;         // a split that sends a child more of the examples is not made
   float step = 2.0f;
   std::size_t top_labels = 0;     // kept in a node's histogram; 0: all

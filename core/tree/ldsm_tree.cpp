@@ -21,6 +21,18 @@ void LdsmTree::count(Node& node, const LdsmExample& x) {
   for (const LabelId label : x.labels) node.histogram.add(label, x.weight, params_.top_labels);
 }
 
+void LdsmTree::count_all(Node& node, std::span<const LdsmExample> all,
+                         std::span<const std::uint32_t> ids) {
+  std::vector<std::pair<LabelId, double>> weights;
+  for (const std::uint32_t id : ids) {
+    node.weight += all[id].weight;
+    node.mass += all[id].mass();
+    for (const LabelId label : all[id].labels) weights.emplace_back(label, all[id].weight);
+  }
+  node.histogram = LabelCounts(std::move(weights));
+  node.histogram.prune(params_.top_labels);
+}
+
 // Algorithms 4 and 5. The node stays a leaf if a child would get nearly all of its examples: such
 // splits peel a few examples off, one after the other, and use up the nodes.
 bool LdsmTree::split(std::uint32_t node, const LdsmExamples& examples,
@@ -52,8 +64,7 @@ void LdsmTree::fit(const LdsmExamples& examples, LdsmTrainer& trainer, const Sto
     random += 0x9e3779b97f4a7c15ULL;
     std::swap(all[i - 1], all[mix64(random) % i]);
   }
-  for (const std::uint32_t i : all) count(nodes_[0], examples.all[i]);
-  nodes_[0].histogram.prune(params_.top_labels);
+  count_all(nodes_[0], examples.all, all);
 
   std::vector<std::vector<std::uint32_t>> reached(1);  // I of each leaf
   reached[0] = std::move(all);
@@ -73,12 +84,11 @@ void LdsmTree::fit(const LdsmExamples& examples, LdsmTrainer& trainer, const Sto
     for (std::size_t i = 0; i < ids.size(); ++i) {
       for (unsigned s = trainer.sent()[i]; s != 0; s &= s - 1) {
         const std::uint32_t child = children + static_cast<std::uint32_t>(std::countr_zero(s));
-        count(nodes_[child], examples.all[ids[i]]);
         reached[child].push_back(ids[i]);
       }
     }
     for (std::uint32_t child = children; child < nodes_.size(); ++child) {
-      nodes_[child].histogram.prune(params_.top_labels);
+      count_all(nodes_[child], examples.all, reached[child]);
       if (reached[child].size() >= std::max<std::size_t>(2, params_.min_leaf)) {
         heaviest.emplace(nodes_[child].weight, -static_cast<std::int64_t>(child));
       }
@@ -137,8 +147,12 @@ void LdsmTree::learn(const LdsmExamples& examples, std::uint64_t number, LdsmTra
 // children as the recent examples with the same label are, or as all recent ones are.
 void LdsmTree::split_online(std::uint32_t node, const LdsmExamples& examples,
                             LdsmTrainer& trainer) {
-  const std::vector<std::uint64_t> recent = std::move(nodes_[node].recent);
+  std::vector<std::uint64_t> recent = std::move(nodes_[node].recent);
   nodes_[node].recent = {};  // a leaf that cannot be split gathers new examples first
+  // In an order of the tree's own: it is all that makes the trees of a forest differ.
+  std::sort(recent.begin(), recent.end(), [&](std::uint64_t a, std::uint64_t b) {
+    return mix64(seed_ + a) < mix64(seed_ + b);
+  });
   std::vector<std::uint32_t> places;
   for (const std::uint64_t i : recent) {
     places.push_back(static_cast<std::uint32_t>(i % examples.all.size()));

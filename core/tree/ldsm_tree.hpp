@@ -77,6 +77,7 @@ class LdsmTree {
   bool is_leaf(std::uint32_t node) const { return nodes_[node].children == 0; }
   bool has_room() const { return nodes_.size() + params_.arity <= params_.max_nodes; }
   void count(Node& node, const LdsmExample& x);
+  void count_all(Node& node, std::span<const LdsmExample> all, std::span<const std::uint32_t> ids);
   unsigned children_with_examples(const Node& node) const;
   unsigned direction(const Node& node, const LdsmExample& x) const;
   bool split(std::uint32_t node, const LdsmExamples& examples,

@@ -46,6 +46,8 @@ class LdSMClassifier(TreeClassifier):
         examples to many leaves, which takes time and blurs the prediction.
     min_leaf : int, default=2
         `fit` does not split leaves with fewer rows.
+    min_feature_rows : int, default=2
+        A node's regressors leave out features that fewer of its rows have; 1 takes all.
     max_share : float, default=0.9
         A split that would send more than this share of the rows to one child is not made.
     top_labels : int, default=None
@@ -62,7 +64,7 @@ class LdSMClassifier(TreeClassifier):
     scale : {"auto", "max", "none"}, default="auto"
         As for `OneAgainstAllClassifier`.
     random_state : int, RandomState instance or None, default=None
-        Seed of the order in which each tree sees the rows.
+        Seed of the order in which each tree sees the rows; it is what makes trees differ.
     n_jobs : int, default=None
         Number of threads, -1 for all processors: trees that `fit` grows, and rows to predict, at a
         time. The model does not depend on it.
@@ -101,6 +103,7 @@ class LdSMClassifier(TreeClassifier):
         "lambda1": [Interval(Real, 0, None, closed="left")],
         "lambda2": [Interval(Real, 0, None, closed="left")],
         "min_leaf": [Interval(Integral, 1, None, closed="left")],
+        "min_feature_rows": [Interval(Integral, 1, None, closed="left")],
         "max_share": [Interval(Real, 0, 1, closed="right")],
         "top_labels": [Interval(Integral, 1, None, closed="left"), None],
         "step": [Interval(Real, 0, None, closed="neither")],
@@ -122,6 +125,7 @@ class LdSMClassifier(TreeClassifier):
         lambda1: float = 2.0,
         lambda2: float = 4.0,
         min_leaf: int = 2,
+        min_feature_rows: int = 2,
         max_share: float = 0.9,
         top_labels: int | None = None,
         step: float = 2.0,
@@ -139,6 +143,7 @@ class LdSMClassifier(TreeClassifier):
         self.lambda1 = lambda1
         self.lambda2 = lambda2
         self.min_leaf = min_leaf
+        self.min_feature_rows = min_feature_rows
         self.max_share = max_share
         self.top_labels = top_labels
         self.step = step
@@ -173,6 +178,7 @@ class LdSMClassifier(TreeClassifier):
             max_nodes=fixed["max_nodes"],
             epochs=fixed["epochs"],
             min_leaf=fixed["min_leaf"],
+            min_feature_rows=fixed["min_feature_rows"],
             max_share=fixed["max_share"],
             step=fixed["step"],
             top_labels=fixed["top_labels"] or 0,
