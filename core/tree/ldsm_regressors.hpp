@@ -26,7 +26,7 @@ struct LdsmParams {
   double max_share = 0.9;         // a split that sends a child more of the examples is not made
   float step = 2.0f;
   std::size_t top_labels = 0;     // kept in a node's histogram; 0: all
-  std::size_t split_rows = 100;   // online: how many examples a leaf gathers before it is split
+  std::size_t split_rows = 50;    // online: how many examples a leaf gathers before it is split
   std::size_t recent_rows = 10'000;  // online: how many examples are kept to train splits from
   std::uint64_t seed = 0;
 };

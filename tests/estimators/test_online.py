@@ -19,7 +19,7 @@ K = 30
 SIZES = {
     "PECOCClassifier": {"max_labels": 32},
     "LOMTreeClassifier": {"max_nodes": 40},
-    "LdSMClassifier": {"n_trees": 3, "max_nodes": 100, "split_rows": 30, "recent_rows": 500},
+    "LdSMClassifier": {"n_trees": 3, "max_nodes": 41, "split_rows": 30, "recent_rows": 500},
 }
 
 

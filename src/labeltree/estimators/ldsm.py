@@ -55,7 +55,7 @@ class LdSMClassifier(TreeClassifier):
     step : float, default=2.0
         Size of the regressors' steps, for rows of average length; that of a node's t-th row is
         ``step / sqrt(t)``.
-    split_rows : int, default=100
+    split_rows : int, default=50
         How many rows a leaf gathers before `partial_fit` splits it.
     recent_rows : int, default=10000
         How many of the most recent rows `partial_fit` keeps for that.
@@ -129,7 +129,7 @@ class LdSMClassifier(TreeClassifier):
         max_share: float = 0.9,
         top_labels: int | None = None,
         step: float = 2.0,
-        split_rows: int = 100,
+        split_rows: int = 50,
         recent_rows: int = 10_000,
         threshold: float = 0.5,
         scale: Literal["auto", "max", "none"] = "auto",
