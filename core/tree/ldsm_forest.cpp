@@ -9,6 +9,17 @@
 #include "tree/ldsm_state.hpp"
 
 namespace labeltree {
+namespace {
+
+void prefetch(const LabelId* label, const double* count, std::size_t size) {
+  constexpr std::size_t line = 64, most = 64;
+  for (std::size_t k = 0; k < std::min(size, most); k += line / sizeof(double)) {
+    __builtin_prefetch(count + k);
+    if (k % (line / sizeof(LabelId)) == 0) __builtin_prefetch(label + k);
+  }
+}
+
+}  // namespace
 
 LdsmForest::LdsmForest(const BankParams& bank, const LdsmParams& params)
     : params_(params), bank_(bank), recent_(params.recent_rows), trainer_(params) {
@@ -135,15 +146,25 @@ void LdsmForest::predict_rows(const Matrix& X, std::size_t begin, std::size_t en
     for (const LdsmTree::Reached& r : s.descent.reached) {
       const LdsmTree::Node& leaf = tree.nodes()[r.leaf];
       const double leaves = static_cast<double>(s.leaves[r.row] * trees_.size());
-      if (leaf.weight > 0.0) s.reached[r.row].push_back({&leaf, 1.0 / (leaf.weight * leaves)});
+      const LabelCounts& histogram = leaf.histogram;
+      if (leaf.weight == 0.0) continue;
+      s.reached[r.row].push_back({histogram.labels().data(), histogram.counts().data(),
+                                  histogram.size(), 1.0 / (leaf.weight * leaves)});
     }
   }
   for (std::size_t i = 0; i < end - begin; ++i) {
-    for (const auto& [leaf, share] : s.reached[i]) {
-      for (std::size_t k = 0; k < leaf->histogram.size(); ++k) {
-        double& score = s.scores[leaf->histogram.label(k)];
-        if (score == 0.0) s.touched.push_back(leaf->histogram.label(k));
-        score += share * leaf->histogram.count(k);
+    const std::vector<Scratch::Share>& reached = s.reached[i];
+    for (std::size_t j = 0; j < reached.size(); ++j) {
+      // Histograms are all over the memory: ask for one a few leaves ahead.
+      if (j + 3 < reached.size()) {
+        const Scratch::Share& next = reached[j + 3];
+        prefetch(next.label, next.count, next.size);
+      }
+      const auto& [label, count, size, share] = reached[j];
+      for (std::size_t k = 0; k < size; ++k) {
+        double& score = s.scores[label[k]];
+        if (score == 0.0) s.touched.push_back(label[k]);
+        score += share * count[k];
       }
     }
     visit(begin + i);

@@ -51,8 +51,10 @@ class LdsmForest : public Learner {
  private:
   // Memory that one thread uses and uses again.
   struct Scratch {
-    struct Share {
-      const LdsmTree::Node* leaf;
+    struct Share {  // of a leaf's histogram in a prediction
+      const LabelId* label;
+      const double* count;
+      std::size_t size;
       double share;
     };
     ExampleBuffer buffer;

@@ -93,6 +93,7 @@ void LdsmTree::fit(const LdsmExamples& examples, LdsmTrainer& trainer, const Sto
         heaviest.emplace(nodes_[child].weight, -static_cast<std::int64_t>(child));
       }
     }
+    note_reached(nodes_[node]);
   }
 }
 
@@ -137,7 +138,9 @@ void LdsmTree::learn(const LdsmExamples& examples, std::uint64_t number, LdsmTra
       node.regressors.learn(x, p, direction(node, x), step);
       p = node.regressors.scores(x);
     }
-    for (unsigned s = route(p, (1u << params_.arity) - 1); s != 0; s &= s - 1) {
+    const unsigned sent = route(p, (1u << params_.arity) - 1);
+    node.reached |= sent;
+    for (unsigned s = sent; s != 0; s &= s - 1) {
       open.push_back(node.children + static_cast<std::uint32_t>(std::countr_zero(s)));
     }
   }
@@ -158,7 +161,7 @@ void LdsmTree::split_online(std::uint32_t node, const LdsmExamples& examples,
     places.push_back(static_cast<std::uint32_t>(i % examples.all.size()));
   }
   if (!split(node, examples, places, trainer, [] { return false; })) return;
-  const Node& parent = nodes_[node];
+  Node& parent = nodes_[node];
   Node gathered{.parent = node};
   for (std::size_t i = 0; i < places.size(); ++i) {
     const LdsmExample& x = examples.all[places[i]];
@@ -169,6 +172,7 @@ void LdsmTree::split_online(std::uint32_t node, const LdsmExamples& examples,
       child.recent.push_back(recent[i]);
     }
   }
+  note_reached(parent);
   const double older = std::max(0.0, parent.weight - gathered.weight);
   const double older_mass = std::max(0.0, parent.mass - gathered.mass);
   for (std::size_t m = 0; m < params_.arity; ++m) {
@@ -188,13 +192,19 @@ void LdsmTree::split_online(std::uint32_t node, const LdsmExamples& examples,
   }
 }
 
-// The others know nothing to predict.
-unsigned LdsmTree::children_with_examples(const Node& node) const {
-  unsigned children = 0;
+// Of an inner node whose children have changed.
+void LdsmTree::note_reached(Node& node) const {
+  node.reached = 0;
   for (std::size_t m = 0; m < params_.arity; ++m) {
-    if (nodes_[node.children + m].weight > 0.0) children |= 1u << m;
+    if (nodes_[node.children + m].weight > 0.0) node.reached |= 1u << m;
   }
-  return children;
+}
+
+void LdsmTree::assign(std::vector<Node> nodes) {
+  nodes_ = std::move(nodes);
+  for (Node& node : nodes_) {
+    if (node.children != 0) note_reached(node);
+  }
 }
 
 void LdsmTree::descend(std::span<const LdsmExample> examples, Descent& d) const {
@@ -212,10 +222,9 @@ void LdsmTree::descend(std::span<const LdsmExample> examples, Descent& d) const 
       }
       continue;
     }
-    const unsigned allowed = children_with_examples(node);
-    d.sent.clear();
+    d.sent.clear();  // a child without examples knows nothing to predict
     for (std::uint32_t j = group.begin; j < group.end; ++j) {
-      d.sent.push_back(route(node.regressors.scores(examples[d.rows[j]]), allowed));
+      d.sent.push_back(route(node.regressors.scores(examples[d.rows[j]]), node.reached));
     }
     for (std::uint32_t m = 0; m < params_.arity; ++m) {
       const auto begin = static_cast<std::uint32_t>(d.rows.size());
@@ -233,10 +242,9 @@ std::vector<std::uint32_t> LdsmTree::path(const LdsmExample& x) const {
   while (!is_leaf(path.back())) {
     const Node& node = nodes_[path.back()];
     const Scores p = node.regressors.scores(x);
-    const unsigned allowed = children_with_examples(node);
-    std::uint32_t best = std::countr_zero(allowed);
+    std::uint32_t best = std::countr_zero(node.reached);
     for (std::uint32_t m = best; m < params_.arity; ++m) {
-      if ((allowed >> m & 1) && p[m] > p[best]) best = m;
+      if ((node.reached >> m & 1) && p[m] > p[best]) best = m;
     }
     path.push_back(node.children + best);
   }

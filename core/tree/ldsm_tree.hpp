@@ -32,6 +32,7 @@ class LdsmTree {
   struct Node {
     std::uint32_t parent = none;
     std::uint32_t children = 0;  // the first of M, which follow one another; 0 for a leaf
+    unsigned reached = 0;        // those of them that an example has reached, as bits
     double weight = 0.0;         // of the examples that reached the node
     double mass = 0.0;           // the same, each counted once per label
     LabelCounts histogram{};
@@ -70,15 +71,15 @@ class LdsmTree {
 
   const std::vector<Node>& nodes() const { return nodes_; }
 
-  // Makes it the tree that has these nodes.
-  void assign(std::vector<Node> nodes) { nodes_ = std::move(nodes); }
+  // Makes it the tree that has these nodes; `reached` need not be set.
+  void assign(std::vector<Node> nodes);
 
  private:
   bool is_leaf(std::uint32_t node) const { return nodes_[node].children == 0; }
   bool has_room() const { return nodes_.size() + params_.arity <= params_.max_nodes; }
   void count(Node& node, const LdsmExample& x);
   void count_all(Node& node, std::span<const LdsmExample> all, std::span<const std::uint32_t> ids);
-  unsigned children_with_examples(const Node& node) const;
+  void note_reached(Node& node) const;
   unsigned direction(const Node& node, const LdsmExample& x) const;
   bool split(std::uint32_t node, const LdsmExamples& examples,
              std::span<const std::uint32_t> places, LdsmTrainer& trainer,
