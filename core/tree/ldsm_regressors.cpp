@@ -119,9 +119,11 @@ float saturation(float t) {
 std::size_t LdsmRegressors::lanes_for(std::size_t arity) { return std::bit_ceil(arity); }
 
 LdsmRegressors::LdsmRegressors(std::size_t arity, std::vector<std::uint32_t> features,
-                               std::vector<float> weights)
-    : lanes_(lanes_for(arity)), features_(std::move(features)), weights_(std::move(weights)) {
-  weights_.insert(weights_.begin(), lanes_, 0.0f);
+                               std::span<const float> weights)
+    : lanes_(lanes_for(arity)),
+      features_(std::move(features)),
+      weights_(lanes_ + weights.size(), 0.0f) {
+  std::copy(weights.begin(), weights.end(), weights_.begin() + lanes_);
 }
 
 Scores LdsmRegressors::scores(const LdsmExample& x) const {

@@ -54,7 +54,7 @@ class LdsmRegressors {
  public:
   LdsmRegressors() = default;
   LdsmRegressors(std::size_t arity, std::vector<std::uint32_t> features,
-                 std::vector<float> weights);
+                 std::span<const float> weights);
 
   Scores scores(const LdsmExample& x) const;
 

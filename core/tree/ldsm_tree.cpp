@@ -95,6 +95,7 @@ void LdsmTree::fit(const LdsmExamples& examples, LdsmTrainer& trainer, const Sto
     }
     note_reached(nodes_[node]);
   }
+  nodes_.shrink_to_fit();
 }
 
 // Algorithm 3 with what the histograms tell: P_m^k is the share of the examples with label k that

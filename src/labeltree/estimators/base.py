@@ -214,7 +214,7 @@ class OnlineClassifier(ClassifierMixin, Persistent):
         if targets.multilabel and not self._takes_sets:
             raise ValueError(
                 f"y gives labels as {_FORMS[targets.kind]}, expected one a row; for sets of labels "
-                "use OneAgainstAllClassifier"
+                "use OneAgainstAllClassifier or LdSMClassifier"
             )
         if not reset:
             self._require_form(targets)
