@@ -5,7 +5,9 @@
 #include <nanobind/ndarray.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <memory>
+#include <tuple>
 #include <vector>
 
 namespace nb = nanobind;
@@ -41,4 +43,20 @@ nb::ndarray<nb::numpy, T> copy_to_numpy(const T* begin, std::size_t size) {
   NewArray<T> out({size});
   std::copy_n(begin, size, out.data());
   return out.release();
+}
+
+// Sets of ids as CSR: where each set begins, and the ids.
+template <class T>
+std::tuple<nb::ndarray<nb::numpy, std::int64_t>, nb::ndarray<nb::numpy, T>> sets_to_csr(
+    const std::vector<std::vector<T>>& sets) {
+  NewArray<std::int64_t> offset({sets.size() + 1});
+  offset.data()[0] = 0;
+  for (std::size_t row = 0; row < sets.size(); ++row) {
+    offset.data()[row + 1] = offset.data()[row] + static_cast<std::int64_t>(sets[row].size());
+  }
+  NewArray<T> ids({static_cast<std::size_t>(offset.data()[sets.size()])});
+  for (std::size_t row = 0; row < sets.size(); ++row) {
+    std::copy(sets[row].begin(), sets[row].end(), ids.data() + offset.data()[row]);
+  }
+  return {offset.release(), ids.release()};
 }

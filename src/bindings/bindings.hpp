@@ -35,8 +35,8 @@ using State = nb::typed<nb::dict, nb::str, nb::any>;
 // Every learner checks what it is given before it touches its state.
 void require_features(const labeltree::Matrix& X, std::uint64_t features);
 void require_learnable(const BoundMatrix& X, const BoundLabelSets& y,
-                       const std::optional<In<float>>& weight, const In<std::int64_t>& order,
-                       std::size_t labels);
+                       const std::optional<In<float>>& weight, std::size_t labels);
+void require_order(const In<std::int64_t>& order, std::size_t rows);
 
 State save_state(const std::function<void(labeltree::StateVisitor&)>& visit);
 void restore_state(const State& state,
@@ -45,6 +45,7 @@ void restore_state(const State& state,
 void bind_matrix(nb::module_& m);
 void bind_bank(nb::module_& m);
 void bind_learner(nb::module_& m);
+void bind_ldsm(nb::module_& m);
 void bind_one_against_all(nb::module_& m);
 void bind_text(nb::module_& m);
 void bind_tree(nb::module_& m);

@@ -18,7 +18,8 @@ void learn(Learner& self, const BoundMatrix& X, const BoundLabelSets& y,
            std::optional<InOut<LabelId>> predicted, std::optional<InOut<float>> probability) {
   const auto lock = lock_without_gil<ExclusiveLock>(self.mutex());
   require_features(X.view, self.bank().params().features);
-  require_learnable(X, y, weight, order, self.labels());
+  require_learnable(X, y, weight, self.labels());
+  require_order(order, X.view.rows);
   if (predicted && predicted->shape(0) != order.shape(0)) {
     invalid("order and predicted differ in length");
   }

@@ -77,8 +77,7 @@ void require_features(const Matrix& X, std::uint64_t features) {
 }
 
 void require_learnable(const BoundMatrix& X, const BoundLabelSets& y,
-                       const std::optional<In<float>>& weight, const In<std::int64_t>& order,
-                       std::size_t labels) {
+                       const std::optional<In<float>>& weight, std::size_t labels) {
   const std::size_t rows = X.view.rows;
   if (y.rows != rows) {
     invalid("X has " + std::to_string(rows) + " rows, but y has " + std::to_string(y.rows));
@@ -97,6 +96,9 @@ void require_learnable(const BoundMatrix& X, const BoundLabelSets& y,
       }
     }
   }
+}
+
+void require_order(const In<std::int64_t>& order, std::size_t rows) {
   for (std::size_t i = 0; i < order.shape(0); ++i) {
     if (order.data()[i] < 0 || static_cast<std::size_t>(order.data()[i]) >= rows) {
       invalid("order names row " + std::to_string(order.data()[i]) + " of " +

@@ -8,6 +8,7 @@ NB_MODULE(_core, m) {
   bind_matrix(m);
   bind_bank(m);
   bind_learner(m);
+  bind_ldsm(m);
   bind_one_against_all(m);
   bind_text(m);
   bind_tree(m);

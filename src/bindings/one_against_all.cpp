@@ -58,16 +58,7 @@ std::tuple<nb::ndarray<nb::numpy, std::int64_t>, nb::ndarray<nb::numpy, LabelId>
     self.predict_above(X.view, threshold, threads, sets, signals.callback());
   }
   signals.rethrow();
-  NewArray<std::int64_t> offset({sets.size() + 1});
-  offset.data()[0] = 0;
-  for (std::size_t row = 0; row < sets.size(); ++row) {
-    offset.data()[row + 1] = offset.data()[row] + static_cast<std::int64_t>(sets[row].size());
-  }
-  NewArray<LabelId> ids({static_cast<std::size_t>(offset.data()[sets.size()])});
-  for (std::size_t row = 0; row < sets.size(); ++row) {
-    std::copy(sets[row].begin(), sets[row].end(), ids.data() + offset.data()[row]);
-  }
-  return {offset.release(), ids.release()};
+  return sets_to_csr(sets);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from labeltree.estimators import (
         FilterTreeClassifier,
         LabelTreeClassifier,
+        LdSMClassifier,
         LOMTreeClassifier,
         OneAgainstAllClassifier,
         PECOCClassifier,
@@ -21,6 +22,7 @@ __all__ = [
     "FilterTreeClassifier",
     "LOMTreeClassifier",
     "LabelTreeClassifier",
+    "LdSMClassifier",
     "OneAgainstAllClassifier",
     "PECOCClassifier",
     "ProbabilityTreeClassifier",

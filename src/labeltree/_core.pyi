@@ -109,6 +109,22 @@ class Learner:
 
     def restore(self, state: dict[str, Any]) -> None: ...
 
+class LdsmForest(Learner):
+    """LdSM: trees over label sets."""
+
+    def __init__(self, params: BankParams, *, arity: int, lambda1: float, lambda2: float, trees: int, max_nodes: int, epochs: int, min_leaf: int, min_feature_rows: int, max_share: float, step: float, top_labels: int, split_rows: int, recent_rows: int, seed: int) -> None: ...
+
+    def fit(self, X: Matrix, y: LabelSets, weight: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, threads: int) -> None: ...
+
+    def predict_topk(self, X: Matrix, k: int, threads: int) -> tuple[NDArray[numpy.uint32], NDArray[numpy.float32]]: ...
+
+    def predict_above(self, X: Matrix, threshold: float, threads: int) -> tuple[NDArray[numpy.int64], NDArray[numpy.uint32]]: ...
+
+    def view(self) -> tuple[NDArray[numpy.uint32], NDArray[numpy.uint32], NDArray[numpy.float64], NDArray[numpy.uint32]]:
+        """The parent, label, weight and number of labels of each node."""
+
+    def path(self, X: Matrix, row: int) -> list[int]: ...
+
 class OneAgainstAll(Learner):
     """One linear model per label."""
 

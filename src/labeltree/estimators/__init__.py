@@ -12,6 +12,7 @@ from labeltree.estimators.baselines import (
     RandomTreeClassifier,
 )
 from labeltree.estimators.label_tree import LabelTreeClassifier
+from labeltree.estimators.ldsm import LdSMClassifier
 from labeltree.estimators.lom_tree import LOMTreeClassifier
 from labeltree.estimators.one_against_all import OneAgainstAllClassifier
 from labeltree.estimators.probability_tree import ProbabilityTreeClassifier
@@ -22,6 +23,7 @@ __all__ = [
     "FilterTreeClassifier",
     "LOMTreeClassifier",
     "LabelTreeClassifier",
+    "LdSMClassifier",
     "OneAgainstAllClassifier",
     "OnlineClassifier",
     "PECOCClassifier",
@@ -39,6 +41,7 @@ ESTIMATORS: dict[str, type[OnlineClassifier]] = {
         ProbabilityTreeClassifier,
         RecallTreeClassifier,
         LOMTreeClassifier,
+        LdSMClassifier,
         RandomTreeClassifier,
         FilterTreeClassifier,
         PECOCClassifier,

@@ -91,9 +91,6 @@ class OnlineClassifier(ClassifierMixin, Persistent):
         """Return an indicator of the labels predicted for each row, one column a label id."""
         raise NotImplementedError  # only for estimators that take sets
 
-    def _organize(self, batch: Batch) -> None:
-        """Make what use there is of knowing all rows of `fit` beforehand."""
-
     def _settle(self, batch: Batch, *, streaming: bool) -> None:
         """Choose from the first batch what was left to the data."""
         self.scale_ = self.scale
@@ -155,9 +152,13 @@ class OnlineClassifier(ClassifierMixin, Persistent):
             raise ValueError("sample_weight is zero for every row: there is nothing to learn from")
         new._start(batch, batch.targets.distinct, streaming=False)
         self.__dict__ = new.__dict__  # only now is the old model given up
+        self._learn_all(batch, verbose)
+        return self
+
+    def _learn_all(self, batch: Batch, verbose: int) -> None:
+        """Learn the rows of `fit`."""
         random = check_random_state(self.random_state)
         order = np.arange(batch.matrix.rows)
-        self._organize(batch)
         meter = Meter(self.passes, batch.matrix.rows, verbose)
         try:
             for number in range(self.passes):
@@ -169,7 +170,6 @@ class OnlineClassifier(ClassifierMixin, Persistent):
                     meter.advance(len(part), self.progress_)
         finally:
             self._learner.begin_pass(again=False)
-        return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn the rows once, in their order, on top of what is known.
@@ -223,7 +223,7 @@ class OnlineClassifier(ClassifierMixin, Persistent):
         if targets.multilabel and not self._takes_sets:
             raise ValueError(
                 f"y gives labels as {_FORMS[targets.kind]}, expected one a row; for sets of labels "
-                "use OneAgainstAllClassifier"
+                "use OneAgainstAllClassifier or LdSMClassifier"
             )
         if not reset:
             self._require_form(targets)

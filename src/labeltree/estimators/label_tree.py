@@ -199,11 +199,12 @@ class LabelTreeClassifier(TreeClassifier):
             return 1.0
         return 0.5 if self.exclusive_ else 0.7
 
-    def _organize(self, batch: Batch) -> None:
+    def _learn_all(self, batch: Batch, verbose: int) -> None:
         if self._fixed["organize"]:
             self._learner.resize(len(self._vocabulary))
             ids = batch.targets.ids(self._vocabulary)
             self._learner.organize(batch.matrix, _core.LabelSets(batch.targets.offset, ids))
+        super()._learn_all(batch, verbose)
 
     @property
     def recall_(self) -> float:

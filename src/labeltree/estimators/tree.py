@@ -37,7 +37,7 @@ class TreeClassifier(OnlineClassifier):
     seed_: int
 
     @abstractmethod
-    def _make_learner(self) -> _core.TreeLearner:
+    def _make_learner(self) -> _core.TreeLearner | _core.LdsmForest:
         """Make an empty core learner."""
 
     def _settle(self, batch: Batch, *, streaming: bool) -> None:

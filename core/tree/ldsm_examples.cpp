@@ -1,0 +1,93 @@
+#include "tree/ldsm_examples.hpp"
+
+#include <algorithm>
+
+namespace labeltree {
+
+void LdsmRows::clear() {
+  offset_.assign(1, 0);
+  feature_.clear();
+  value_.clear();
+  squared_norm_.clear();
+}
+
+void LdsmRows::add(const Example& x) {
+  for (std::size_t i = 0; i < x.size; ++i) {
+    if (x.value[i] == 0.0f) continue;
+    feature_.push_back(static_cast<std::uint32_t>(x.key == nullptr ? i : x.key[i]));
+    value_.push_back(x.value[i]);
+  }
+  offset_.push_back(feature_.size());
+  squared_norm_.push_back(x.squared_norm);
+}
+
+LdsmExample LdsmRows::operator[](std::size_t row) const {
+  const std::size_t begin = offset_[row], size = offset_[row + 1] - begin;
+  return {{feature_.data() + begin, size}, {value_.data() + begin, size}, {}, 1.0f,
+          squared_norm_[row]};
+}
+
+std::uint64_t LdsmRecent::add(const LdsmExample& x) {
+  const auto place = static_cast<std::size_t>(end_ % capacity_);
+  if (place == kept_.size()) {
+    kept_.emplace_back();
+    views_.emplace_back();
+  }
+  Kept& kept = kept_[place];
+  kept.feature.assign(x.feature.begin(), x.feature.end());
+  kept.value.assign(x.value.begin(), x.value.end());
+  kept.labels.assign(x.labels.begin(), x.labels.end());
+  views_[place] = {kept.feature, kept.value, kept.labels, x.weight, x.squared_norm};
+  return end_++;
+}
+
+LdsmExamples LdsmRecent::view(float rate) const { return {views_, end_ - views_.size(), rate}; }
+
+void LdsmRecent::visit_state(StateVisitor& state, std::size_t labels) {
+  std::vector<std::uint32_t> features, feature, sets, label;
+  std::vector<float> value, weight, norm;
+  for (const LdsmExample& x : views_) {
+    features.push_back(static_cast<std::uint32_t>(x.feature.size()));
+    feature.insert(feature.end(), x.feature.begin(), x.feature.end());
+    value.insert(value.end(), x.value.begin(), x.value.end());
+    sets.push_back(static_cast<std::uint32_t>(x.labels.size()));
+    label.insert(label.end(), x.labels.begin(), x.labels.end());
+    weight.push_back(x.weight);
+    norm.push_back(x.squared_norm);
+  }
+  state.value("kept_end", end_);
+  state.array("kept_features", features);
+  state.array("kept_feature", feature);
+  state.array("kept_value", value);
+  state.array("kept_labels", sets);
+  state.array("kept_label", label);
+  state.array("kept_weight", weight);
+  state.array("kept_norm", norm);
+  if (!state.restoring()) return;
+  const auto require = StateVisitor::require;
+  require(features.size() == std::min<std::uint64_t>(end_, capacity_) &&
+              sets.size() == features.size() && weight.size() == features.size() &&
+              norm.size() == features.size() && feature.size() == value.size(),
+          "the arrays of the kept examples differ in length");
+  kept_.assign(features.size(), {});
+  views_.assign(features.size(), {});
+  std::size_t x = 0, y = 0;
+  for (std::size_t i = 0; i < kept_.size(); ++i) {
+    require(features[i] <= feature.size() - x && sets[i] <= label.size() - y,
+            "the arrays of the kept examples are too short");
+    Kept& kept = kept_[i];
+    kept.feature.assign(feature.begin() + x, feature.begin() + x + features[i]);
+    kept.value.assign(value.begin() + x, value.begin() + x + features[i]);
+    kept.labels.assign(label.begin() + y, label.begin() + y + sets[i]);
+    x += features[i];
+    y += sets[i];
+    for (const LabelId id : kept.labels) {
+      require(id < labels, "a kept example has a label that does not exist");
+    }
+    views_[i] = {kept.feature, kept.value, kept.labels, weight[i], norm[i]};
+  }
+  require(x == feature.size() && y == label.size(),
+          "the arrays of the kept examples are too long");
+}
+
+}  // namespace labeltree

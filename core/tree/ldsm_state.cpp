@@ -1,0 +1,127 @@
+#include "tree/ldsm_state.hpp"
+
+#include <algorithm>
+#include <span>
+
+namespace labeltree {
+namespace {
+
+// Takes pieces off the front of an array; throws if it is too short.
+template <class T>
+class Pieces {
+ public:
+  explicit Pieces(const std::vector<T>& all) : rest_(all) {}
+
+  std::vector<T> take(std::size_t n) {
+    StateVisitor::require(n <= rest_.size(), "an array of the saved trees is too short");
+    const auto piece = rest_.first(n);
+    rest_ = rest_.subspan(n);
+    return {piece.begin(), piece.end()};
+  }
+
+  bool empty() const { return rest_.empty(); }
+
+ private:
+  std::span<const T> rest_;
+};
+
+template <class T, class Piece>
+void append(std::vector<T>& all, const Piece& piece) {
+  all.insert(all.end(), piece.begin(), piece.end());
+}
+
+}  // namespace
+
+LdsmFlatTrees::LdsmFlatTrees(const std::vector<LdsmTree>& trees) {
+  for (const LdsmTree& tree : trees) {
+    nodes_.push_back(static_cast<std::uint32_t>(tree.nodes().size()));
+    for (const LdsmTree::Node& node : tree.nodes()) {
+      children_.push_back(node.children);
+      weight_.push_back(node.weight);
+      mass_.push_back(node.mass);
+      histogram_size_.push_back(static_cast<std::uint32_t>(node.histogram.size()));
+      append(histogram_label_, node.histogram.labels());
+      append(histogram_count_, node.histogram.counts());
+      feature_size_.push_back(static_cast<std::uint32_t>(node.regressors.features().size()));
+      append(feature_, node.regressors.features().features());
+      append(regressor_, node.regressors.weights());
+      recent_size_.push_back(static_cast<std::uint32_t>(node.recent.size()));
+      append(recent_, node.recent);
+    }
+  }
+}
+
+void LdsmFlatTrees::visit(StateVisitor& state) {
+  state.array("nodes", nodes_);
+  state.array("children", children_);
+  state.array("weight", weight_);
+  state.array("mass", mass_);
+  state.array("histogram_size", histogram_size_);
+  state.array("histogram_label", histogram_label_);
+  state.array("histogram_count", histogram_count_);
+  state.array("feature_size", feature_size_);
+  state.array("feature", feature_);
+  state.array("regressor", regressor_);
+  state.array("recent_size", recent_size_);
+  state.array("recent", recent_);
+}
+
+void LdsmFlatTrees::unpack(std::vector<LdsmTree>& trees, std::size_t labels, std::size_t arity,
+                           std::uint64_t end) const {
+  const auto require = StateVisitor::require;
+  const std::size_t total = children_.size();
+  require(nodes_.size() == trees.size(), "the saved model has another number of trees");
+  require(weight_.size() == total && mass_.size() == total && histogram_size_.size() == total &&
+              feature_size_.size() == total && recent_size_.size() == total,
+          "the arrays of the saved trees differ in length");
+  Pieces label(histogram_label_);
+  Pieces count(histogram_count_);
+  Pieces feature(feature_);
+  Pieces regressor(regressor_);
+  Pieces recent(recent_);
+  std::size_t i = 0;
+  for (std::size_t t = 0; t < trees.size(); ++t) {
+    require(nodes_[t] > 0 && nodes_[t] <= total - i, "a saved tree has no nodes");
+    std::vector<LdsmTree::Node> nodes(nodes_[t]);
+    nodes[0].parent = LdsmTree::none;
+    std::size_t next = 1;  // children follow in the order in which their parents were split
+    for (std::uint32_t v = 0; v < nodes.size(); ++v, ++i) {
+      LdsmTree::Node& node = nodes[v];
+      node.children = children_[i];
+      node.weight = weight_[i];
+      node.mass = mass_[i];
+      std::vector<LabelId> node_labels = label.take(histogram_size_[i]);
+      for (std::size_t k = 0; k < node_labels.size(); ++k) {
+        require(node_labels[k] < labels && (k == 0 || node_labels[k - 1] < node_labels[k]),
+                "the saved tree has a label that does not exist");
+      }
+      node.histogram.assign(std::move(node_labels), count.take(histogram_size_[i]));
+      node.recent = recent.take(recent_size_[i]);
+      for (const std::uint64_t number : node.recent) {
+        require(number < end, "a saved leaf has an example that does not exist");
+      }
+      std::vector<std::uint32_t> features = feature.take(feature_size_[i]);
+      if (node.children == 0) {
+        require(features.empty(), "a saved leaf has regressors");
+        continue;
+      }
+      require(node.children > v && node.children + arity <= nodes.size(),
+              "the saved tree has a child that does not exist");
+      next += arity;
+      for (std::size_t m = 0; m < arity; ++m) {
+        require(nodes[node.children + m].parent == LdsmTree::none,
+                "the saved tree has a node with two parents");
+        nodes[node.children + m].parent = v;
+      }
+      const std::size_t size = features.size() * LdsmRegressors::lanes_for(arity);
+      node.regressors = LdsmRegressors(arity, std::move(features), regressor.take(size));
+    }
+    require(next == nodes.size(), "the saved tree has a node without a parent");
+    trees[t].assign(std::move(nodes));
+  }
+  require(i == total && label.empty() && count.empty() && feature.empty() && regressor.empty() &&
+              recent.empty(),
+          "an array of the saved trees is too long");
+}
+
+}  // namespace labeltree

@@ -1,0 +1,121 @@
+// LdSM forests.
+#include "tree/ldsm_forest.hpp"
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <optional>
+#include <tuple>
+#include <vector>
+
+#include "bindings.hpp"
+#include "signals.hpp"
+
+using namespace labeltree;
+
+namespace {
+
+void check(const LdsmParams& p) {
+  constexpr std::size_t largest_count = 0xffffffffu;
+  if (p.arity < 2 || p.arity > largest_arity) invalid("arity must be from 2 to 8");
+  if (!(p.lambda1 >= 0.0) || !(p.lambda2 >= 0.0)) invalid("lambda1 and lambda2 must not be negative");
+  if (p.trees < 1) invalid("there must be at least one tree");
+  if (p.max_nodes < 1 || p.max_nodes >= largest_count) invalid("max_nodes must be below 2^32");
+  if (p.epochs < 1) invalid("epochs must be at least 1");
+  if (!(p.max_share > 0.0 && p.max_share <= 1.0)) invalid("max_share must be above 0, at most 1");
+  if (!(p.step > 0.0f)) invalid("step must be positive");
+  if (p.split_rows < 2) invalid("split_rows must be at least 2");
+  if (p.recent_rows < 1 || p.recent_rows >= largest_count) invalid("recent_rows must be below 2^32");
+}
+
+void fit(LdsmForest& self, const BoundMatrix& X, const BoundLabelSets& y,
+         std::optional<In<float>> weight, std::size_t threads) {
+  const auto lock = lock_without_gil<ExclusiveLock>(self.mutex());
+  if (self.examples() > 0) invalid("fit is for a forest that has learned nothing");
+  require_features(X.view, self.bank().params().features);
+  require_learnable(X, y, weight, self.labels());
+  SignalPoll signals;
+  {
+    nb::gil_scoped_release release;
+    self.fit(X.view, y.view, weight ? weight->data() : nullptr, threads, signals.callback());
+  }
+  signals.rethrow();
+}
+
+std::tuple<nb::ndarray<nb::numpy, LabelId>, nb::ndarray<nb::numpy, float>> predict_topk(
+    const LdsmForest& self, const BoundMatrix& X, std::size_t k, std::size_t threads) {
+  const auto lock = lock_without_gil<SharedLock>(self.mutex());
+  require_features(X.view, self.bank().params().features);
+  NewArray<LabelId> labels({X.view.rows, k});
+  NewArray<float> scores({X.view.rows, k});
+  SignalPoll signals;
+  {
+    nb::gil_scoped_release release;
+    self.predict_topk(X.view, k, threads, labels.data(), scores.data(), signals.callback());
+  }
+  signals.rethrow();
+  return {labels.release(), scores.release()};
+}
+
+// The labels above the threshold as CSR: where each row begins, and the label ids.
+std::tuple<nb::ndarray<nb::numpy, std::int64_t>, nb::ndarray<nb::numpy, LabelId>> predict_above(
+    const LdsmForest& self, const BoundMatrix& X, float threshold, std::size_t threads) {
+  const auto lock = lock_without_gil<SharedLock>(self.mutex());
+  require_features(X.view, self.bank().params().features);
+  std::vector<std::vector<LabelId>> sets;
+  SignalPoll signals;
+  {
+    nb::gil_scoped_release release;
+    self.predict_above(X.view, threshold, threads, sets, signals.callback());
+  }
+  signals.rethrow();
+  return sets_to_csr(sets);
+}
+
+}  // namespace
+
+void bind_ldsm(nb::module_& m) {
+  nb::class_<LdsmForest, Learner>(m, "LdsmForest", "LdSM: trees over label sets.")
+      .def(
+          "__init__",
+          [](LdsmForest* self, const BankParams& bank, std::size_t arity, double lambda1,
+             double lambda2, std::size_t trees, std::size_t max_nodes, std::size_t epochs,
+             std::size_t min_leaf, std::size_t min_feature_rows, double max_share, float step, std::size_t top_labels,
+             std::size_t split_rows, std::size_t recent_rows, std::uint64_t seed) {
+            const LdsmParams params{arity,    lambda1,          lambda2,   trees, max_nodes, epochs,
+                                    min_leaf, min_feature_rows, max_share, step,  top_labels,
+                                    split_rows, recent_rows, seed};
+            check(params);
+            new (self) LdsmForest(bank, params);
+          },
+          nb::arg("params"), nb::kw_only(), nb::arg("arity"), nb::arg("lambda1"),
+          nb::arg("lambda2"), nb::arg("trees"), nb::arg("max_nodes"), nb::arg("epochs"),
+          nb::arg("min_leaf"), nb::arg("min_feature_rows"), nb::arg("max_share"), nb::arg("step"), nb::arg("top_labels"),
+          nb::arg("split_rows"), nb::arg("recent_rows"), nb::arg("seed"))
+      .def("fit", &fit, nb::arg("X"), nb::arg("y"), nb::arg("weight").none(), nb::arg("threads"))
+      .def("predict_topk", &predict_topk, nb::arg("X"), nb::arg("k"), nb::arg("threads"))
+      .def("predict_above", &predict_above, nb::arg("X"), nb::arg("threshold"),
+           nb::arg("threads"))
+      .def(
+          "view",
+          [](const LdsmForest& self) {
+            const auto lock = lock_without_gil<SharedLock>(self.mutex());
+            const TreeView view = self.view();
+            return std::tuple(copy_to_numpy(view.parent.data(), view.parent.size()),
+                              copy_to_numpy(view.label.data(), view.label.size()),
+                              copy_to_numpy(view.weight.data(), view.weight.size()),
+                              copy_to_numpy(view.distinct.data(), view.distinct.size()));
+          },
+          "The parent, label, weight and number of labels of each node.")
+      .def(
+          "path",
+          [](const LdsmForest& self, const BoundMatrix& X, std::size_t row) {
+            const auto lock = lock_without_gil<SharedLock>(self.mutex());
+            require_features(X.view, self.bank().params().features);
+            if (row >= X.view.rows) invalid("there is no such row");
+            return self.path(X.view, row);
+          },
+          nb::arg("X"), nb::arg("row"));
+}

@@ -1,0 +1,200 @@
+"""LdSM forests."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_random_state
+
+from labeltree import _core
+from labeltree.estimators.base import Batch, OnlineClassifier
+from labeltree.estimators.tree import TreeClassifier
+from labeltree.validation import as_threads, has_unit_rows
+
+
+class LdSMClassifier(TreeClassifier):
+    """A forest for label sets: M-ary trees whose leaves remember the labels that reached them.
+
+    A node of a tree has M linear regressors, trained to send examples to its children in equal
+    shares, examples with the same label to the same child, and each to few children. An example
+    goes to every child whose regressor says more than one half, or else to the best; the prediction
+    is the average of the label histograms of the leaves it reaches in all trees (Majzoubi &
+    Choromanska 2019).
+
+    `fit` grows the trees as published, from all rows at once: the heaviest leaf is split next.
+    `partial_fit` takes rows one by one: they update the histograms and regressors on their way, and
+    a leaf that has gathered `split_rows` of the most recent rows is split by them.
+
+    Parameters
+    ----------
+    arity : int, default=4
+        Children of a node (M), from 2 to 8.
+    n_trees : int, default=20
+        Number of trees.
+    max_nodes : int, default=1500
+        Largest number of nodes of a tree, leaves included.
+    epochs : int, default=5
+        How often the regressors of a node see its rows when it is split.
+    lambda1 : float, default=2.0
+        How much it counts that examples of one label stay together, against equal shares.
+    lambda2 : float, default=4.0
+        How much it counts that an example goes to few children. Values below `lambda1` send
+        examples to many leaves, which takes time and blurs the prediction.
+    min_leaf : int, default=2
+        `fit` does not split leaves with fewer rows.
+    min_feature_rows : int, default=2
+        A node's regressors leave out features that fewer of its rows have; 1 takes all.
+    max_share : float, default=0.9
+        A split that would send more than this share of the rows to one child is not made.
+    top_labels : int, default=None
+        How many labels the histogram of a node keeps, the most frequent ones; None keeps all.
+    step : float, default=2.0
+        Size of the regressors' steps, for rows of average length; that of a node's t-th row is
+        ``step / sqrt(t)``.
+    split_rows : int, default=50
+        How many rows a leaf gathers before `partial_fit` splits it.
+    recent_rows : int, default=10000
+        How many of the most recent rows `partial_fit` keeps for that.
+    threshold : float, default=0.5
+        `predict` returns the labels of a set whose probability is above this.
+    scale : {"auto", "max", "none"}, default="auto"
+        As for `OneAgainstAllClassifier`.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the order in which each tree sees the rows; it is what makes trees differ.
+    n_jobs : int, default=None
+        Number of threads, -1 for all processors: trees that `fit` grows, and rows to predict, at a
+        time. The model does not depend on it.
+
+    Attributes
+    ----------
+    classes_, n_labels_
+        As for `OneAgainstAllClassifier`.
+    progress_ : Progress
+        Progressive validation of `partial_fit`; `fit` adds nothing to it.
+    tree_ : Tree
+        The trees as they are now: nodes, leaves, depth, the path of a row, and ways to draw them.
+
+    Examples
+    --------
+    >>> from labeltree import LdSMClassifier
+    >>> from labeltree.datasets import make_multiclass
+    >>> X, y = make_multiclass(2000, 50)
+    >>> sets = [[int(label), 100 + int(label) % 3] for label in y]
+    >>> clf = LdSMClassifier(n_trees=5, random_state=0).fit(X[:1500], sets[:1500])
+    >>> clf.score(X[1500:], sets[1500:]) > 0.9
+    True
+    >>> labels, probabilities = clf.predict_topk(X[1500:], k=2)
+    >>> labels.shape
+    (500, 2)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        name: OnlineClassifier._parameter_constraints[name]
+        for name in ("scale", "random_state", "n_jobs")
+    } | {
+        "arity": [Interval(Integral, 2, 8, closed="both")],
+        "n_trees": [Interval(Integral, 1, None, closed="left")],
+        "max_nodes": [Interval(Integral, 1, 2**31, closed="both")],
+        "epochs": [Interval(Integral, 1, None, closed="left")],
+        "lambda1": [Interval(Real, 0, None, closed="left")],
+        "lambda2": [Interval(Real, 0, None, closed="left")],
+        "min_leaf": [Interval(Integral, 1, None, closed="left")],
+        "min_feature_rows": [Interval(Integral, 1, None, closed="left")],
+        "max_share": [Interval(Real, 0, 1, closed="right")],
+        "top_labels": [Interval(Integral, 1, None, closed="left"), None],
+        "step": [Interval(Real, 0, None, closed="neither")],
+        "split_rows": [Interval(Integral, 2, None, closed="left")],
+        "recent_rows": [Interval(Integral, 2, 2**31, closed="both")],
+        "threshold": [Interval(Real, 0, 1, closed="left")],
+    }
+    _changeable: ClassVar[tuple[str, ...]] = ("threshold", "random_state", "n_jobs")
+    _settled: ClassVar[tuple[str, ...]] = ("n_features_in_", "scale_", "seed_")
+    _takes_sets: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        *,
+        arity: int = 4,
+        n_trees: int = 20,
+        max_nodes: int = 1500,
+        epochs: int = 5,
+        lambda1: float = 2.0,
+        lambda2: float = 4.0,
+        min_leaf: int = 2,
+        min_feature_rows: int = 2,
+        max_share: float = 0.9,
+        top_labels: int | None = None,
+        step: float = 2.0,
+        split_rows: int = 50,
+        recent_rows: int = 10_000,
+        threshold: float = 0.5,
+        scale: Literal["auto", "max", "none"] = "auto",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.arity = arity
+        self.n_trees = n_trees
+        self.max_nodes = max_nodes
+        self.epochs = epochs
+        self.lambda1 = lambda1
+        self.lambda2 = lambda2
+        self.min_leaf = min_leaf
+        self.min_feature_rows = min_feature_rows
+        self.max_share = max_share
+        self.top_labels = top_labels
+        self.step = step
+        self.split_rows = split_rows
+        self.recent_rows = recent_rows
+        self.threshold = threshold
+        self.scale = scale
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _settle(self, batch: Batch, *, streaming: bool) -> None:  # noqa: ARG002
+        self.scale_ = self.scale
+        if self.scale == "auto":
+            self.scale_ = "none" if has_unit_rows(batch.rows) else "max"
+        self.seed_ = int(check_random_state(self.random_state).randint(2**31 - 1))
+
+    def _make_learner(self) -> _core.LdsmForest:
+        fixed = self._fixed
+        # The bank holds no weights here: it scales rows and knows their average length.
+        bank = _core.BankParams(
+            scale=getattr(_core.Scale, self.scale_),
+            layout=_core.Layout.dense,
+            bits=10,
+            features=self.n_features_in_,
+        )
+        return _core.LdsmForest(
+            bank,
+            arity=fixed["arity"],
+            lambda1=fixed["lambda1"],
+            lambda2=fixed["lambda2"],
+            trees=fixed["n_trees"],
+            max_nodes=fixed["max_nodes"],
+            epochs=fixed["epochs"],
+            min_leaf=fixed["min_leaf"],
+            min_feature_rows=fixed["min_feature_rows"],
+            max_share=fixed["max_share"],
+            step=fixed["step"],
+            top_labels=fixed["top_labels"] or 0,
+            split_rows=fixed["split_rows"],
+            recent_rows=fixed["recent_rows"],
+            seed=self.seed_,
+        )
+
+    def _learn_all(self, batch: Batch, verbose: int) -> None:  # noqa: ARG002
+        threads = as_threads(self.n_jobs)
+        self._learner.resize(len(self._vocabulary))
+        ids = batch.targets.ids(self._vocabulary)
+        sets = _core.LabelSets(batch.targets.offset, ids)
+        self._learner.fit(batch.matrix, sets, batch.weight, threads)
+
+    def _above_threshold(self, matrix: _core.Matrix) -> sp.csr_matrix:
+        offset, ids = self._learner.predict_above(matrix, self.threshold, as_threads(self.n_jobs))
+        ones = np.ones(len(ids), dtype=np.int64)
+        return sp.csr_matrix((ones, ids, offset), shape=(matrix.rows, len(self._vocabulary)))
