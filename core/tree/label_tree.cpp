@@ -231,6 +231,22 @@ void LabelTree::learn_set(std::span<const LabelId> y, float weight, bool ranked,
   }
 }
 
+void LabelTree::label_probability(const Matrix& X, const LabelId* labels,
+                                  float* probability) const {
+  ExampleBuffer examples;
+  for (std::size_t row = 0; row < X.rows; ++row) {
+    probability[row] = 0.0f;
+    if (counts_[labels[row]] == 0.0) continue;
+    examples.clear();
+    bank_.encode(X, row, examples);
+    float sum = 0.0f;
+    for (const ChoiceTree& tree : trees_) {
+      sum += tree.log_probability(labels[row], examples[0], bank_);
+    }
+    probability[row] = std::exp(sum / static_cast<float>(trees_.size()));
+  }
+}
+
 TreeView LabelTree::view() const {
   TreeView view;
   for (const ChoiceTree& tree : trees_) {

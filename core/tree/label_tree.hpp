@@ -47,6 +47,10 @@ class LabelTree : public TreeLearner {
   void visit_state(StateVisitor& state) override;
   TreeView view() const override;
 
+  // P(label | x) by the trees alone, the geometric mean of several, of one label for each row; 0 if
+  // it was never learned.
+  void label_probability(const Matrix& X, const LabelId* labels, float* probability) const;
+
   // The share of the labels of examples that were among their candidates before they were learned.
   double recall() const { return (found_ + 1.0) / (sought_ + 2.0); }
 

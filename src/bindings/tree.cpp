@@ -35,7 +35,8 @@ std::tuple<nb::ndarray<nb::numpy, LabelId>, nb::ndarray<nb::numpy, float>> predi
   return {labels.release(), scores.release()};
 }
 
-nb::ndarray<nb::numpy, float> label_probability(const ProbabilityTree& self, const BoundMatrix& X,
+template <class Tree>
+nb::ndarray<nb::numpy, float> label_probability(const Tree& self, const BoundMatrix& X,
                                                 In<LabelId> labels) {
   const auto lock = lock_without_gil<SharedLock>(self.mutex());
   require_features(X.view, self.bank().params().features);
@@ -101,7 +102,8 @@ void bind_tree(nb::module_& m) {
           nb::arg("params"), nb::arg("rule"), nb::kw_only(), nb::arg("shape"), nb::arg("alpha"),
           nb::arg("arity"), nb::arg("search_budget"), nb::arg("copy_leaves"), nb::arg("seed"),
           nb::arg("greedy") = false, nb::arg("filter") = false)
-      .def("label_probability", &label_probability, nb::arg("X"), nb::arg("labels"));
+      .def("label_probability", &label_probability<ProbabilityTree>, nb::arg("X"),
+           nb::arg("labels"));
 
   nb::class_<LabelTree, TreeLearner>(m, "LabelTree", "Trees, an index and scorers.")
       .def(
@@ -142,6 +144,7 @@ void bind_tree(nb::module_& m) {
             self.organize(X.view, y.view);
           },
           nb::arg("X"), nb::arg("y"))
+      .def("label_probability", &label_probability<LabelTree>, nb::arg("X"), nb::arg("labels"))
       .def_prop_ro("recall", &LabelTree::recall);
 
   nb::class_<LomTree, TreeLearner>(m, "LomTree", "The LOMtree.")

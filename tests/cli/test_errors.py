@@ -15,9 +15,9 @@ from .conftest import TREE, execute
 
 @pytest.fixture
 def refused_data(refused, tmp_path):
-    def refused_data(name, *more, match):
+    def refused_data(name, *more, match, algorithm=TREE):
         before = sorted(os.listdir(tmp_path))
-        arguments = ["train", tmp_path / name, "-m", tmp_path / "m", "--quiet", *TREE, *more]
+        arguments = ["train", tmp_path / name, "-m", tmp_path / "m", "--quiet", *algorithm, *more]
         refused(*arguments, match=match)
         assert sorted(os.listdir(tmp_path)) == before
 
@@ -47,9 +47,11 @@ def test_data(refused_data, tmp_path):
     (tmp_path / "late.svm").write_text("1 1:1\n" * 9000 + "1,2 1:1\n")
     refused_data("late.svm", match="for rows with sets of labels give --label-sets")
     (tmp_path / "sets.svm").write_text("1,2 1:1\n")
-    refused_data("sets.svm", match="rows have sets of labels")
+    recall_tree = ("--algorithm", "recall-tree")
+    refused_data("sets.svm", match="rows have sets of labels", algorithm=recall_tree)
     (tmp_path / "some.tsv").write_text("a\tx\n\ty\n")
-    refused_data("some.tsv", match="rows without a label, which probability-tree does not learn")
+    match = "rows without a label, which recall-tree does not learn"
+    refused_data("some.tsv", match=match, algorithm=recall_tree)
 
 
 @pytest.mark.parametrize(

@@ -233,6 +233,6 @@ def test_bad_settings_are_refused(estimator, params, message):
 @EACH
 def test_sets_of_labels_are_refused(estimator):
     clf = estimator()
-    with pytest.raises(ValueError, match=r"expected one a row; .* use OneAgainstAllClassifier"):
+    with pytest.raises(ValueError, match=r"expected one a row; .* use LabelTreeClassifier"):
         clf.fit(np.eye(2), [[1, 2], [3]])
     assert not hasattr(clf, "classes_")

@@ -72,7 +72,7 @@ class TestProbabilities:
 
     def test_rank_the_right_label_first(self, problem):
         X, y = problem
-        clf = fitted(problem, passes=10)
+        clf = fitted(problem, passes=10, arity=2)
         assert np.mean(clf.classes_[clf.predict_proba(X).argmax(axis=1)] == y) > 0.65
         assert clf.label_proba(X, y).mean() > 0.45
 
@@ -145,17 +145,14 @@ class TestErrors:
             weightless.label_proba(X, y)
 
     @pytest.mark.parametrize("form", ["sets", "indicator"])
-    def test_sets_of_labels(self, problem, form):
+    def test_sets_after_single_labels(self, problem, form):
         X = problem[0][:10]
         y = [["label 1", "label 2"]] * 10 if form == "sets" else np.eye(10, K)
         given = {"sets": "a set a row", "indicator": "an indicator matrix"}[form]
-        expected = f"labels as {given}, expected one a row; .* use OneAgainstAllClassifier"
-        for clf in (ProbabilityTreeClassifier(), fitted(problem)):
-            for method in (clf.fit, clf.partial_fit):
-                with pytest.raises(ValueError, match=expected):
-                    method(X, y)
-        with pytest.raises(ValueError, match=f"labels as {given}, expected one a row"):
-            fitted(problem).score(X, y)
+        expected = f"labels as {given}, expected one a row"
+        for method in (fitted(problem).partial_fit, fitted(problem).score):
+            with pytest.raises(ValueError, match=expected):
+                method(X, y)
 
 
 class TestSearch:
@@ -327,3 +324,62 @@ class TestSettings:
         with pytest.raises(ValueError, match=message):
             clf.set_params(**params).fit(*problem)
         np.testing.assert_array_equal(columns(clf, problem[0]), before)
+
+
+class TestSets:
+    """Rows with sets of labels."""
+
+    @pytest.fixture
+    def sets(self):
+        X, y = make_multiclass(1200, 40, n_features=256, nnz=10, noise=0.2)
+        return X, [[int(label), 100 + int(label) % 3] for label in y]
+
+    @pytest.mark.parametrize("tree", ["online", "balanced"])
+    def test_are_learned(self, sets, tree):
+        X, y = sets
+        clf = ProbabilityTreeClassifier(tree=tree, random_state=0).fit(X[:1000], y[:1000])
+        found, _ = clf.predict_topk(X[1000:], 2)
+        right = np.mean([set(f) == set(t) for f, t in zip(found.tolist(), y[1000:], strict=True)])
+        assert right > 0.8
+        same = [set(p) == set(t) for p, t in zip(clf.predict(X[1000:]), y[1000:], strict=True)]
+        assert np.mean(same) > 0.7
+
+    def test_best_first_search_is_exact_without_a_budget(self, sets):
+        X, y = sets
+        clf = ProbabilityTreeClassifier(search_budget=0, random_state=0).fit(X[:300], y[:300])
+        p = clf.predict_proba(X[300:340])
+        _, scores = clf.predict_topk(X[300:340], 5)
+        np.testing.assert_allclose(scores, -np.sort(-p, axis=1)[:, :5], rtol=1e-5)
+        assert ((p >= 0) & (p <= 1)).all()
+
+    def test_label_proba_is_the_column_of_predict_proba(self, sets):
+        X, y = sets
+        clf = ProbabilityTreeClassifier(random_state=0).fit(X[:300], y[:300])
+        column = clf.classes_.tolist().index(101)
+        np.testing.assert_allclose(
+            clf.label_proba(X[300:320], [101] * 20),
+            clf.predict_proba(X[300:320])[:, column],
+            rtol=1e-5,
+        )
+        with pytest.raises(ValueError, match="y gives labels as a set a row, expected one a row"):
+            clf.label_proba(X[:2], [[1], [2]])
+
+    def test_every_label_above_the_threshold_is_predicted(self, sets):
+        X, y = sets
+        clf = ProbabilityTreeClassifier(random_state=0, threshold=0.0).fit(X[:300], y[:300])
+        assert all(len(labels) == clf.n_labels_ for labels in clf.predict(X[:5]))
+        clf.set_params(threshold=1.0)
+        assert all(len(labels) == 0 for labels in clf.predict(X[:5]))
+
+    @pytest.mark.parametrize(
+        ("params", "message"),
+        [
+            ({"arity": 2}, "arity is 2, expected 8 for label sets"),
+            ({"tree": "random"}, "tree is 'random', expected 'online' or 'balanced' for label"),
+            ({"loss": "squared"}, "loss is 'squared', expected 'logistic' for label sets"),
+        ],
+    )
+    def test_what_makes_no_sense_is_refused(self, sets, params, message):
+        X, y = sets
+        with pytest.raises(ValueError, match=message):
+            ProbabilityTreeClassifier(**params).fit(X, y)

@@ -22,7 +22,7 @@ from labeltree.labels import Kind, Label, Targets, Vocabulary
 from labeltree.progress import Meter, Progress
 from labeltree.validation import as_matrix, as_rows, as_threads, as_weights, has_unit_rows
 
-_FORMS: dict[Kind, str] = {
+FORMS: dict[Kind, str] = {
     "class": "one a row",
     "sets": "a set a row",
     "indicator": "an indicator matrix",
@@ -222,8 +222,9 @@ class OnlineClassifier(ClassifierMixin, Persistent):
             )
         if targets.multilabel and not self._takes_sets:
             raise ValueError(
-                f"y gives labels as {_FORMS[targets.kind]}, expected one a row; for sets of labels "
-                "use OneAgainstAllClassifier or LdSMClassifier"
+                f"y gives labels as {FORMS[targets.kind]}, expected one a row; for sets of labels "
+                "use LabelTreeClassifier, ProbabilityTreeClassifier, LdSMClassifier or "
+                "OneAgainstAllClassifier"
             )
         if not reset:
             self._require_form(targets)
@@ -234,7 +235,7 @@ class OnlineClassifier(ClassifierMixin, Persistent):
     def _require_form(self, targets: Targets) -> None:
         if not targets.fits(self._kind):
             raise ValueError(
-                f"y gives labels as {_FORMS[targets.kind]}, expected {_FORMS[self._kind]}, as in "
+                f"y gives labels as {FORMS[targets.kind]}, expected {FORMS[self._kind]}, as in "
                 "the data learned before; fit a new estimator to change the task"
             )
 
@@ -266,7 +267,7 @@ class OnlineClassifier(ClassifierMixin, Persistent):
         ids = targets.ids(self._vocabulary)
         predicted = np.full(len(order), NO_LABEL) if record else None
         probability = None
-        if record and self._estimates_probabilities:
+        if record and self._estimates_probabilities and not self.multilabel_:
             probability = np.zeros(len(order), dtype=np.float32)
         before = self._learner.examples
         try:

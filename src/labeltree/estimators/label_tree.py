@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval
 
 from labeltree import _core
-from labeltree.estimators.base import NO_LABEL, Batch
+from labeltree.estimators.base import Batch
 from labeltree.estimators.tree import TreeClassifier
-from labeltree.validation import as_threads
 
 
 class LabelTreeClassifier(TreeClassifier):
@@ -212,19 +211,7 @@ class LabelTreeClassifier(TreeClassifier):
         return float(self._learner.recall)
 
     def _above_threshold(self, matrix: _core.Matrix) -> sp.csr_matrix:
-        found = self._fixed["candidates"] * self.n_trees_
-        found += self._fixed["index_candidates"] if self.index_length_ else 0
-        ids, p = self._learner.predict_topk(
-            matrix, min(found, self.n_labels_), as_threads(self.n_jobs)
-        )
-        rows, places = np.nonzero((p >= self.threshold) & (ids != NO_LABEL))
-        shape = (matrix.rows, len(self._vocabulary))
-        columns = ids[rows, places].astype(np.int64)
-        indicator = sp.csr_matrix(
-            (np.ones(len(rows), dtype=np.int64), (rows, columns)), shape=shape
-        )
-        indicator.sort_indices()
-        return indicator
+        return self._probable(matrix, self.threshold)
 
     def predict_proba(self, X: Any) -> NDArray[np.float32]:
         """Return the probability of every label: an array of rows x labels, for few labels.
@@ -240,10 +227,4 @@ class LabelTreeClassifier(TreeClassifier):
             Columns in the order of `classes_`; 0 for labels never learned. For single labels
             each row sums to 1; for label sets each label has a probability of its own.
         """
-        matrix = self._matrix(X)
-        ids, scores = self._topk(matrix, self.n_labels_)
-        found = ids != NO_LABEL
-        p = np.zeros((matrix.rows, len(self._vocabulary)), dtype=np.float32)
-        rows = np.nonzero(found)[0]
-        p[rows, ids[found].astype(np.int64)] = scores[found]
-        return p
+        return self._all_probabilities(self._matrix(X))

@@ -6,10 +6,12 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from labeltree import _core
+from labeltree.estimators.base import FORMS, Batch
 from labeltree.estimators.tree import TreeClassifier
 from labeltree.labels import Targets
 
@@ -21,6 +23,9 @@ class ProbabilityTreeClassifier(TreeClassifier):
     path, and so does asking for the probability of a given label. The best labels are found by
     best-first search. A new label is inserted where it fits and where the tree is short
     (Beygelzimer, Langford, Lifshits, Sorkin & Strehl 2009, Algorithm 3).
+
+    Rows may have sets of labels: a node then asks, for each of its eight children, whether any
+    label of the row lies below it, and every label has a probability of its own.
 
     Parameters
     ----------
@@ -42,7 +47,10 @@ class ProbabilityTreeClassifier(TreeClassifier):
     loss : {"logistic", "squared"}, default="logistic"
         What the regressors minimise.
     step : float, default=None
-        Size of the steps; None takes 1.5 for sparse rows and 0.4 for dense ones.
+        Size of the steps; None takes 1.5 for sparse rows and 0.4 for dense ones; 0.5 for sparse
+        rows with label sets.
+    threshold : float, default=0.5
+        Labels of a set are predicted from this probability on.
     scale, layout, bits, min_gradient
         As for `OneAgainstAllClassifier`.
     passes, shuffle, random_state, n_jobs
@@ -75,8 +83,11 @@ class ProbabilityTreeClassifier(TreeClassifier):
         "search_budget": [Interval(Integral, 0, 2**32 - 1, closed="both")],
         "copy_leaves": ["boolean"],
         "loss": [StrOptions({"logistic", "squared"})],
+        "threshold": [Interval(Real, 0, 1, closed="both")],
     }
+    _changeable: ClassVar[tuple[str, ...]] = (*TreeClassifier._changeable, "threshold")
     _estimates_probabilities: ClassVar[bool] = True
+    _takes_sets: ClassVar[bool] = True
     _steps: ClassVar[dict[str, float]] = {"sparse": 1.5, "dense": 0.4}
 
     def __init__(
@@ -89,6 +100,7 @@ class ProbabilityTreeClassifier(TreeClassifier):
         copy_leaves: bool = False,
         loss: Literal["logistic", "squared"] = "logistic",
         step: float | None = None,
+        threshold: float = 0.5,
         scale: Literal["auto", "max", "none"] = "auto",
         layout: Literal["auto", "dense", "hashed"] = "auto",
         bits: int | None = None,
@@ -105,6 +117,7 @@ class ProbabilityTreeClassifier(TreeClassifier):
         self.copy_leaves = copy_leaves
         self.loss = loss
         self.step = step
+        self.threshold = threshold
         self.scale = scale
         self.layout = layout
         self.bits = bits
@@ -114,8 +127,46 @@ class ProbabilityTreeClassifier(TreeClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _make_learner(self) -> _core.ProbabilityTree:
+    def _settle(self, batch: Batch, *, streaming: bool) -> None:
+        if batch.targets.multilabel:
+            self._require_for_sets()
+        super()._settle(batch, streaming=streaming)
+
+    def _require_for_sets(self) -> None:
+        """Refuse what makes no sense where a node asks about each of its eight children."""
+        needed = {"arity": (8,), "tree": ("online", "balanced"), "loss": ("logistic",)}
+        for name, values in needed.items():
+            if getattr(self, name) not in values:
+                raise ValueError(
+                    f"{name} is {getattr(self, name)!r}, expected "
+                    f"{' or '.join(map(repr, values))} for label sets"
+                )
+
+    def _default_step(self, batch: Batch) -> float:
+        if batch.targets.multilabel and sp.issparse(batch.rows):
+            return 0.5
+        return super()._default_step(batch)
+
+    def _make_learner(self) -> _core.ProbabilityTree | _core.LabelTree:
         fixed = self._fixed
+        if self.multilabel_:
+            rule = self._rule(self.step_)
+            return _core.LabelTree(
+                self._bank_params(),
+                rule,
+                rule,
+                trees=1,
+                tree_candidates=1,
+                search_budget=fixed["search_budget"],
+                alpha=1.0 if fixed["tree"] == "balanced" else fixed["alpha"],
+                tree_weight=1.0,
+                index_length=0,
+                index_candidates=0,
+                index_weight=0.0,
+                scorers=False,
+                exclusive=False,
+                seed=self.seed_,
+            )
         return _core.ProbabilityTree(
             self._bank_params(),
             self._rule(self.step_, fixed["loss"]),
@@ -126,6 +177,9 @@ class ProbabilityTreeClassifier(TreeClassifier):
             copy_leaves=fixed["copy_leaves"],
             seed=self.seed_,
         )
+
+    def _above_threshold(self, matrix: _core.Matrix) -> sp.csr_matrix:
+        return self._probable(matrix, self.threshold)
 
     def label_proba(self, X: Any, y: Any) -> NDArray[np.float32]:
         """Return the probability of one given label for each row, in logarithmic time.
@@ -144,7 +198,8 @@ class ProbabilityTreeClassifier(TreeClassifier):
         """
         matrix = self._matrix(X)
         targets = Targets.parse(y)
-        self._require_form(targets)
+        if targets.multilabel:
+            raise ValueError(f"y gives labels as {FORMS[targets.kind]}, expected one a row")
         if len(targets) != matrix.rows:
             raise ValueError(f"X has {matrix.rows} rows, y has {len(targets)}")
         known = self._vocabulary.ids(targets.distinct)[targets.index]
@@ -164,10 +219,7 @@ class ProbabilityTreeClassifier(TreeClassifier):
         Returns
         -------
         array of shape (n_samples, n_classes)
-            Columns in the order of `classes_`; each row sums to 1.
+            Columns in the order of `classes_`. For single labels each row sums to 1; for label
+            sets each label has a probability of its own.
         """
-        matrix = self._matrix(X)
-        p = np.zeros((matrix.rows, len(self._vocabulary)), dtype=np.float32)
-        ids, scores = self._topk(matrix, self.n_labels_)
-        np.put_along_axis(p, ids.astype(np.int64), scores, axis=1)
-        return p
+        return self._all_probabilities(self._matrix(X))

@@ -81,6 +81,30 @@ class TreeClassifier(OnlineClassifier):
         """Return what the algorithm knows of each node besides."""
         return {}
 
+    def _all_probabilities(self, matrix: _core.Matrix) -> NDArray[np.float32]:
+        """Return the score of every label, one column a label id; 0 where it has none."""
+        ids, scores = self._topk(matrix, self.n_labels_)
+        found = ids != NO_LABEL
+        p = np.zeros((matrix.rows, len(self._vocabulary)), dtype=np.float32)
+        p[np.nonzero(found)[0], ids[found].astype(np.int64)] = scores[found]
+        return p
+
+    def _probable(self, matrix: _core.Matrix, threshold: float) -> sp.csr_matrix:
+        """Return an indicator of the labels whose score is at least `threshold`."""
+        k = min(16, self.n_labels_)
+        while True:
+            ids, scores = self._topk(matrix, k)
+            chosen = (scores >= threshold) & (ids != NO_LABEL)
+            if k == self.n_labels_ or not chosen[:, -1].any():
+                break
+            k = min(4 * k, self.n_labels_)  # some row may have more of them
+        rows, places = np.nonzero(chosen)
+        ones = np.ones(len(rows), dtype=np.int64)
+        shape = (matrix.rows, len(self._vocabulary))
+        indicator = sp.csr_matrix((ones, (rows, ids[rows, places].astype(np.int64))), shape=shape)
+        indicator.sort_indices()
+        return indicator
+
     def _topk(self, matrix: _core.Matrix, k: int) -> tuple[NDArray[np.uint32], NDArray[np.float32]]:
         ids, scores = self._learner.predict_topk(matrix, k, as_threads(self.n_jobs))
         return ids, scores
