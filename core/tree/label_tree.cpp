@@ -24,7 +24,7 @@ bool contains(std::span<const LabelId> labels, LabelId label) {
 }  // namespace
 
 LabelTree::LabelTree(const BankParams& bank, const LabelTreeParams& params)
-    : TreeLearner(bank), params_(params), index_(params.index_length) {
+    : TreeLearner(bank), params_(params), index_(params.index_length, bank_.slots()) {
   for (std::size_t tree = 0; tree < params.trees; ++tree) {
     trees_.emplace_back(params.alpha, params.exclusive, params.seed + tree);
   }
@@ -256,7 +256,7 @@ void LabelTree::visit_state(StateVisitor& state) {
   for (std::size_t tree = 0; tree < trees_.size(); ++tree) {
     trees_[tree].visit_state(state, "tree" + std::to_string(tree) + "_", labels(), bank_.models());
   }
-  index_.visit_state(state, labels(), bank_.slots());
+  index_.visit_state(state, labels());
   state.array("scorer", scorer_);
   state.value("next_scorer", next_scorer_);
   state.value("sought", sought_);
