@@ -136,6 +136,7 @@ void LabelIndex::visit_state(StateVisitor& state, std::size_t labels) {
   std::size_t next = 0;
   for (std::size_t slot = 0; slot < size.size(); ++slot) {
     require(size[slot] <= label.size() - next, "the saved index is too short");
+    require(size[slot] <= length_, "the saved index has a list that is too long");
     for (std::uint32_t i = 0; i < size[slot]; ++i, ++next) {
       require(label[next] < labels, "the saved index has a label that does not exist");
       postings_[slot].push_back({label[next], sum[next]});

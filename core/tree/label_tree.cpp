@@ -160,11 +160,12 @@ void LabelTree::rank(std::size_t k, Scratch& scratch) const {
               return a.score != b.score ? a.score > b.score : a.label < b.label;
             });
   normalize(scratch.ranked);
+  const LabelId best = scratch.ranked[0].label;
   scratch.ranked.resize(std::min(k, scratch.ranked.size()));
   std::uint32_t first = 0;  // node of the tree, in a numbering of all
   for (const ChoiceTree& tree : trees_) {
     const std::size_t begin = scratch.path.size();
-    for (std::uint32_t node = tree.leaf(scratch.ranked[0].label); node != none;
+    for (std::uint32_t node = tree.leaf(best); node != none;
          node = tree.parent(node)) {
       scratch.path.push_back(first + node);
     }
@@ -263,8 +264,10 @@ void LabelTree::visit_state(StateVisitor& state) {
   state.value("found", found_);
   if (!state.restoring()) return;
   const auto require = StateVisitor::require;
-  require(scorer_.size() == labels() && next_scorer_ <= bank_.models(),
+  require(scorer_.size() == labels() && next_scorer_ <= bank_.models() && bank_.models() % 8 == 0,
           "the arrays of the saved scorers differ in length");
+  require(found_ >= 0.0 && found_ <= sought_ && std::isfinite(sought_),
+          "the saved model has found more labels than it sought");
   for (const std::uint32_t model : scorer_) {
     require(model == none || model < bank_.models(), "the saved model has a scorer that is missing");
   }

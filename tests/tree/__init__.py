@@ -39,7 +39,7 @@ def as_sets(y):
 
 
 def learn(core, X, y, weight=None, *, dense=True):
-    """Learn the rows in order, each with a label or a list, and return what was predicted before."""
+    """Learn rows in order, with a label or a list each; return what was predicted before."""
     predicted = np.zeros(len(y), np.uint32)
     sets = as_sets(y)
     if weight is not None:

@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from labeltree import _core
 from labeltree.datasets import make_multiclass
@@ -12,6 +14,7 @@ from tests.tree import (
     as_dicts,
     as_rows,
     as_sets,
+    assert_same_state,
     core_bank,
     core_rule,
     learn,
@@ -214,7 +217,7 @@ class TestReference:
     @pytest.mark.parametrize("sets", [False, True])
     @pytest.mark.parametrize("organize", [False, True])
     def test_later_passes_leave_the_example_out_of_the_index(self, sets, organize):
-        core, reference = self.compare(
+        _, reference = self.compare(
             sets=sets, organize=organize, index_length=40, passes=3, tree_candidates=3
         )
         assert reference.sought < 1000  # counted once
@@ -243,3 +246,147 @@ class TestReference:
     def test_weights_of_evidence(self):
         self.compare(tree_weight=0.0, index_weight=3.0, index_length=5)
         self.compare(tree_weight=1.0, index_weight=0.0, index_length=5, sets=True)
+
+
+def depth(parent, node):
+    return 0 if parent[node] == NONE else 1 + depth(parent, parent[node])
+
+
+def assert_sound(core, learned):
+    """Every label learned has one leaf in each tree, and leaves add up."""
+    state = core.state()
+    number = 0
+    while f"tree{number}_parent" in state:
+        parent, label, leaves, leaf = (
+            state[f"tree{number}_{name}"].tolist() for name in ("parent", "label", "leaves", "leaf")
+        )
+        found = [one for one in label if one != NONE]
+        assert len(set(found)) == len(found)
+        assert set(learned) <= set(found)
+        assert all(label[leaf[one]] == one for one in found)
+        below = [int(one != NONE) for one in label]
+        for node in range(len(parent) - 1, 0, -1):
+            below[parent[node]] += below[node]
+        assert below == leaves
+        number += 1
+    lists = postings(state)
+    assert sum(len(one) for one in lists) == len(state["index_label"])
+
+
+@st.composite
+def streams(draw):
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    labels = draw(st.integers(1, 150))
+    n = draw(st.integers(1, 200))
+    exclusive = draw(st.booleans())
+    y = [sorted(set(rng.integers(0, labels, 1 if exclusive else 3).tolist())) for _ in range(n)]
+    return np.abs(rng.normal(size=(n, 6))), y, labels, exclusive
+
+
+class TestProperties:
+    @given(streams(), st.booleans())
+    @settings(deadline=None, max_examples=40)
+    def test_trees_are_sound(self, stream, organize):
+        X, y, labels, exclusive = stream
+        half = (len(y) + 1) // 2
+        core = make_core(labels, 6, trees=2, index_length=3, exclusive=exclusive)
+        if organize:
+            core.organize(as_rows(X[:half]), as_sets(y[:half]))
+            known = [label for one in y[:half] for label in one]
+            assert_sound(core, known)
+            state = core.state()
+            parent = state["tree0_parent"].tolist()
+            deepest = max(depth(parent, node) for node in range(len(parent)))
+            assert deepest <= np.ceil(np.log(len(set(known))) / np.log(8) - 1e-9) + 1
+        learn(core, X, y)
+        learned = {label for one in y for label in one}
+        assert_sound(core, learned)
+        assert core.state()["index_size"].max() <= 3
+        found, p = core.predict_topk(as_rows(X[:5]), labels, 1)
+        assert set(found.ravel().tolist()) <= learned | {NONE}
+        p = np.where(found == NONE, 0, p)
+        assert ((p >= 0) & (p <= 1)).all()
+        if exclusive and len(learned) == (found[0] != NONE).sum():
+            np.testing.assert_allclose(p.sum(axis=1), 1.0, rtol=1e-4)
+            assert (core.predict_topk(as_rows(X[:5]), 1, 1)[1] <= 1 + 1e-6).all()
+
+    def test_labels_organized_but_not_learned_are_not_predicted(self):
+        X, y = problem()
+        core = make_core(K, D)
+        core.organize(as_rows(X), as_sets(y))
+        learn(core, X[:5], y[:5])
+        found, _ = core.predict_topk(as_rows(X), K, 1)
+        assert set(found.ravel().tolist()) - {NONE} <= set(y[:5].tolist())
+
+
+PARAMS = {"trees": 2, "index_length": 4, "tree_candidates": 3}
+
+
+class TestState:
+    @pytest.fixture
+    def core(self):
+        core = make_core(K, D, **PARAMS)
+        learn(core, *problem())
+        return core
+
+    def test_restored_continues_bit_for_bit(self, core):
+        other = make_core(K, D, **PARAMS)
+        other.restore(core.state())
+        X, y = problem(random_state=3)
+        np.testing.assert_array_equal(learn(core, X, y), learn(other, X, y))
+        assert_same_state(core, other)
+
+    @pytest.mark.parametrize(
+        "name",
+        [
+            *(f"tree1_{one}" for one in ("parent", "slot", "child", "label", "leaves", "leaf")),
+            *("tree0_block", "scorer", "index_label", "index_sum", "index_squared_norm"),
+        ],
+    )
+    def test_wrong_length(self, core, name):
+        state = core.state()
+        with pytest.raises(ValueError, match="differ in length"):
+            make_core(K, D, **PARAMS).restore({**state, name: state[name][:-1]})
+
+    @pytest.mark.parametrize(
+        ("name", "place", "value", "message"),
+        [
+            ("tree0_parent", 1, 5, "parent comes after"),
+            ("tree0_parent", -1, 0, "out of place"),
+            ("tree0_slot", -1, 9, "out of place"),
+            ("tree0_child", 0, 10**6, "out of place|does not exist"),
+            ("tree0_label", 0, 0, "out of place|two leaves"),
+            ("tree0_label", -1, K, "does not exist"),
+            ("tree0_block", 0, 10**6, "does not exist"),
+            ("tree0_leaves", 0, 1, "number of leaves"),
+            ("tree0_leaf", 0, 10**6, "two leaves|without its leaf"),
+            ("scorer", 0, 10**6, "scorer that is missing"),
+            ("index_label", 0, K, "label that does not exist"),
+            ("index_size", 0, 10**6, "too short"),
+            ("found", 0, 1e9, "more labels than it sought"),
+        ],
+    )
+    def test_entry_out_of_range(self, core, name, place, value, message):
+        state = core.state()
+        state[name][place] = value
+        with pytest.raises(ValueError, match=message):
+            make_core(K, D, **PARAMS).restore(state)
+
+    def test_lists_longer_than_the_index_keeps(self, core):
+        with pytest.raises(ValueError, match="list that is too long"):
+            make_core(K, D, **{**PARAMS, "index_length": 3}).restore(core.state())
+
+
+def test_no_labels_may_be_asked_for():
+    X, y = problem()
+    core = make_core(K, D)
+    learn(core, X, y)
+    assert core.predict_topk(as_rows(X), 0, 1)[0].shape == (200, 0)
+
+
+def test_a_row_is_predicted_alike_as_an_array_and_as_csr():
+    X, y = problem()
+    core = make_core(K, D, index_length=4)
+    learn(core, X, y, dense=False)
+    a, b = (core.predict_topk(as_rows(X, dense=dense), 3, 1)[1] for dense in (False, True))
+    np.testing.assert_allclose(a, b, rtol=1e-3)
