@@ -206,8 +206,12 @@ class LabelTreeClassifier(TreeClassifier):
     def _organize(self, batch: Batch) -> None:
         if self._fixed["organize"]:
             self._learner.resize(len(self._vocabulary))
-            ids = batch.targets.ids(self._vocabulary)
-            self._learner.organize(batch.matrix, _core.LabelSets(batch.targets.offset, ids))
+            ids, offset = batch.targets.ids(self._vocabulary), batch.targets.offset
+            if batch.weight is not None:  # rows of weight 0 are left out
+                sizes, counted = np.diff(offset), batch.weight > 0
+                ids = ids[np.repeat(counted, sizes)]
+                offset = np.concatenate([[0], np.cumsum(sizes * counted)])
+            self._learner.organize(batch.matrix, _core.LabelSets(offset, ids))
 
     @property
     def recall_(self) -> float:
