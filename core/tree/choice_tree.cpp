@@ -212,18 +212,27 @@ void ChoiceTree::visit_state(StateVisitor& state, const std::string& prefix, std
               block_.size() == nodes() && child_.size() == nodes() * width &&
               leaf_.size() == labels,
           "the arrays of the saved tree differ in length");
-  for (std::uint32_t node = 0; node < nodes(); ++node) {
+  std::size_t children_found = 0;
+  std::vector<std::uint32_t> leaves(nodes(), 0);
+  for (std::uint32_t node = static_cast<std::uint32_t>(nodes()); node-- > 0;) {
     require(node == 0 ? parent_[0] == none : parent_[node] < node,  // so there is no cycle
             "the saved tree has a node whose parent comes after it");
-    require(slot_[node] < width, "the saved tree has a child out of place");
+    require(slot_[node] < width && (node == 0 || (child_[parent_[node] * width + slot_[node]] == node &&
+                                                  !is_leaf(parent_[node]))),
+            "the saved tree has a child out of place");
     require(is_leaf(node) ? label_[node] < labels : (std::size_t{block_[node]} + 1) * width <= models,
             "the saved tree has a label or a model that does not exist");
-    for (std::size_t c = 0; c < width; ++c) {
-      const std::uint32_t child = children(node)[c];
-      require(child == none || (child > node && child < nodes()),
-              "the saved tree has a child that does not exist");
-    }
+    require(!is_leaf(node) || leaf_[label_[node]] == node,
+            "the saved tree has a label with two leaves");
+    children_found += width - static_cast<std::size_t>(
+                                  std::count(children(node), children(node) + width, none));
+    if (is_leaf(node)) leaves[node] = 1;
+    require(leaves[node] > 0 && leaves[node] == leaves_[node],
+            "the saved tree has a node with another number of leaves");
+    if (node > 0) leaves[parent_[node]] += leaves[node];
   }
+  require(children_found + (nodes() > 0) == nodes(),
+          "the saved tree has a child that does not exist");
   for (std::size_t label = 0; label < labels; ++label) {
     require(leaf_[label] == none || (leaf_[label] < nodes() && label_[leaf_[label]] == label),
             "the saved tree has a label without its leaf");

@@ -10,12 +10,21 @@ float inverse_norm(double squared_norm) {
   return squared_norm > 1e-12 ? static_cast<float>(std::pow(squared_norm, -0.375)) : 0.0f;
 }
 
-// The features of a sparse row; the last entry is the constant.
-std::size_t features(const Example& x) { return x.slot == nullptr ? 0 : x.size - 1; }
+// Calls visit(slot, value) for the positive values of a row, the constant left out. A dense row has
+// its values in the order of their slots.
+template <class Visit>
+void visit_positive(const Example& x, std::size_t slots, Visit visit) {
+  const std::size_t features = x.slot == nullptr ? slots : x.size - 1;
+  for (std::size_t i = 0; i < features; ++i) {
+    if (x.value[i] > 0.0f) visit(x.slot == nullptr ? i : x.slot[i], x.value[i]);
+  }
+}
 
-// What makes a row's length 1, or 0 if nothing does.
-float unit_scale(const Example& x) {
-  const float scale = 1.0f / std::sqrt(x.squared_norm);
+// What makes the length of a row's positive values 1, or 0 if nothing does.
+float unit_scale(const Example& x, std::size_t slots) {
+  double squares = 0.0;
+  visit_positive(x, slots, [&](std::size_t, float value) { squares += double{value} * value; });
+  const auto scale = static_cast<float>(1.0 / std::sqrt(squares));
   return std::isfinite(scale) ? scale : 0.0f;
 }
 
@@ -30,13 +39,13 @@ void LabelIndex::resize(std::size_t labels) {
 
 void LabelIndex::add(LabelId label, const Example& x, float weight) {
   if (weight > largest_weight) return;
-  const float scale = unit_scale(x);
+  const float scale = unit_scale(x, slots_);
+  if (scale == 0.0f) return;
   double dot = 0.0;
-  for (std::size_t i = 0; i < features(x); ++i) {
-    const float value = scale * x.value[i];
-    if (!(value > 0.0f)) continue;
-    if (x.slot[i] >= postings_.size()) postings_.resize(x.slot[i] + 1);
-    std::vector<Posting>& list = postings_[x.slot[i]];
+  visit_positive(x, slots_, [&](std::size_t slot, float unscaled) {
+    const float value = scale * unscaled;
+    if (slot >= postings_.size()) postings_.resize(slot + 1);
+    std::vector<Posting>& list = postings_[slot];
     const auto own = std::find_if(list.begin(), list.end(),
                                   [&](const Posting& p) { return p.label == label; });
     if (own != list.end()) {
@@ -55,7 +64,7 @@ void LabelIndex::add(LabelId label, const Example& x, float weight) {
         *least = {label, sum};
       }
     }
-  }
+  });
   squared_norm_[label] += weight * (2.0 * dot + weight);
   inverse_norm_[label] = inverse_norm(squared_norm_[label]);
 }
@@ -63,18 +72,17 @@ void LabelIndex::add(LabelId label, const Example& x, float weight) {
 void LabelIndex::find(const Example& x, std::size_t n, std::span<const LabelId> without,
                       float weight, Similar& similar) const {
   similar.of_label.resize(squared_norm_.size(), 0.0f);
-  const float scale = unit_scale(x);
-  for (std::size_t i = 0; i < features(x); ++i) {
-    const float value = scale * x.value[i];
-    if (!(value > 0.0f) || x.slot[i] >= postings_.size()) continue;
-    for (const Posting& posting : postings_[x.slot[i]]) {
-      const float product = posting.sum * value;
+  const float scale = unit_scale(x, slots_);
+  visit_positive(x, slots_, [&](std::size_t slot, float value) {
+    if (slot >= postings_.size()) return;
+    for (const Posting& posting : postings_[slot]) {
+      const float product = posting.sum * (scale * value);
       if (product == 0.0f) continue;  // it vanished: all that is found is positive
       float& sum = similar.of_label[posting.label];
       if (sum == 0.0f) similar.found.push_back(posting.label);
       sum += product;
     }
-  }
+  });
   for (const LabelId label : without) {
     float& sum = similar.of_label[label];
     if (sum == 0.0f) continue;
@@ -104,7 +112,7 @@ void LabelIndex::forget(Similar& similar) {
   similar.found.clear();
 }
 
-void LabelIndex::visit_state(StateVisitor& state, std::size_t labels, std::size_t slots) {
+void LabelIndex::visit_state(StateVisitor& state, std::size_t labels) {
   std::vector<std::uint32_t> size, label;
   std::vector<float> sum;
   if (!state.restoring()) {
@@ -122,12 +130,13 @@ void LabelIndex::visit_state(StateVisitor& state, std::size_t labels, std::size_
   state.array("index_squared_norm", squared_norm_);
   if (!state.restoring()) return;
   const auto require = StateVisitor::require;
-  require(size.size() <= slots && label.size() == sum.size() && squared_norm_.size() == labels,
+  require(size.size() <= slots_ && label.size() == sum.size() && squared_norm_.size() == labels,
           "the arrays of the saved index differ in length");
   postings_.assign(size.size(), {});
   std::size_t next = 0;
   for (std::size_t slot = 0; slot < size.size(); ++slot) {
     require(size[slot] <= label.size() - next, "the saved index is too short");
+    require(size[slot] <= length_, "the saved index has a list that is too long");
     for (std::uint32_t i = 0; i < size[slot]; ++i, ++next) {
       require(label[next] < labels, "the saved index has a label that does not exist");
       postings_[slot].push_back({label[next], sum[next]});

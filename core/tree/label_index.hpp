@@ -18,14 +18,15 @@ struct Similar {
   std::vector<LabelId> nearest;   // the best of those found, in any order
 };
 
-// A label's centroid is the sum c of its rows, made of length 1. The similarity of a row x is c . x / |c|^0.75:
-// between the cosine, which overrates labels of one row, and the plain sum, which overrates
-// frequent ones. Each feature remembers `length` labels at most, those it is most typical of, so
-// that an example costs its number of features times `length` whatever the number of labels. It is
-// made for words: values that are not positive are left out.
+// A label's centroid is the sum c of its rows, each made of length 1. The similarity of a row x is
+// c . x / |c|^0.75: between the cosine, which overrates labels of one row, and the plain sum, which
+// overrates frequent ones. Each feature remembers `length` labels at most, those it is most typical
+// of, so that an example costs its number of features times `length` whatever the number of labels.
+// It is made for words: the constant, and values that are not positive, are left out.
 class LabelIndex {
  public:
-  explicit LabelIndex(std::size_t length) : length_(length) {}
+  // `slots`: that features may have.
+  LabelIndex(std::size_t length, std::size_t slots) : length_(length), slots_(slots) {}
 
   void resize(std::size_t labels);
   void add(LabelId label, const Example& x, float weight);
@@ -36,7 +37,7 @@ class LabelIndex {
             Similar& similar) const;
   static void forget(Similar& similar);
 
-  void visit_state(StateVisitor& state, std::size_t labels, std::size_t slots);
+  void visit_state(StateVisitor& state, std::size_t labels);
 
  private:
   struct Posting {
@@ -45,6 +46,7 @@ class LabelIndex {
   };
 
   std::size_t length_;
+  std::size_t slots_;
   std::vector<std::vector<Posting>> postings_;  // of each feature slot
   std::vector<double> squared_norm_;            // of each label's centroid
   std::vector<float> inverse_norm_;             // 1 / |c|^0.75, derived

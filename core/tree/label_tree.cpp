@@ -24,7 +24,7 @@ bool contains(std::span<const LabelId> labels, LabelId label) {
 }  // namespace
 
 LabelTree::LabelTree(const BankParams& bank, const LabelTreeParams& params)
-    : TreeLearner(bank), params_(params), index_(params.index_length) {
+    : TreeLearner(bank), params_(params), index_(params.index_length, bank_.slots()) {
   for (std::size_t tree = 0; tree < params.trees; ++tree) {
     trees_.emplace_back(params.alpha, params.exclusive, params.seed + tree);
   }
@@ -154,18 +154,21 @@ void LabelTree::rank(std::size_t k, Scratch& scratch) const {
   gather(k, {}, 0.0f, scratch);
   score(scratch);
   scratch.path.clear();
-  if (scratch.ranked.empty()) return;
+  if (scratch.ranked.empty()) {  // only leaves not yet learned were found
+    const auto any = std::find_if(counts_.begin(), counts_.end(), [](double c) { return c > 0.0; });
+    scratch.ranked.push_back({0.0f, static_cast<LabelId>(any - counts_.begin())});
+  }
   std::sort(scratch.ranked.begin(), scratch.ranked.end(),
             [](const ScoredLabel& a, const ScoredLabel& b) {
               return a.score != b.score ? a.score > b.score : a.label < b.label;
             });
   normalize(scratch.ranked);
+  const LabelId best = scratch.ranked[0].label;
   scratch.ranked.resize(std::min(k, scratch.ranked.size()));
   std::uint32_t first = 0;  // node of the tree, in a numbering of all
   for (const ChoiceTree& tree : trees_) {
     const std::size_t begin = scratch.path.size();
-    for (std::uint32_t node = tree.leaf(scratch.ranked[0].label); node != none;
-         node = tree.parent(node)) {
+    for (std::uint32_t node = tree.leaf(best); node != none; node = tree.parent(node)) {
       scratch.path.push_back(first + node);
     }
     std::reverse(scratch.path.begin() + static_cast<std::ptrdiff_t>(begin), scratch.path.end());
@@ -272,7 +275,7 @@ void LabelTree::visit_state(StateVisitor& state) {
   for (std::size_t tree = 0; tree < trees_.size(); ++tree) {
     trees_[tree].visit_state(state, "tree" + std::to_string(tree) + "_", labels(), bank_.models());
   }
-  index_.visit_state(state, labels(), bank_.slots());
+  index_.visit_state(state, labels());
   state.array("scorer", scorer_);
   state.value("next_scorer", next_scorer_);
   state.value("sought", sought_);
@@ -280,8 +283,10 @@ void LabelTree::visit_state(StateVisitor& state) {
   state.value("again", again_);
   if (!state.restoring()) return;
   const auto require = StateVisitor::require;
-  require(scorer_.size() == labels() && next_scorer_ <= bank_.models(),
+  require(scorer_.size() == labels() && next_scorer_ <= bank_.models() && bank_.models() % 8 == 0,
           "the arrays of the saved scorers differ in length");
+  require(found_ >= 0.0 && found_ <= sought_ && std::isfinite(sought_),
+          "the saved model has found more labels than it sought");
   for (const std::uint32_t model : scorer_) {
     require(model == none || model < bank_.models(), "the saved model has a scorer that is missing");
   }

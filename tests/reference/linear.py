@@ -62,8 +62,9 @@ class LinearModel:
         self.observe(x, h)
         return self.learn_observed(x, y, h)
 
-    def learn_observed(self, x, y, h=1.0):
-        p = self.predict(x)
+    def learn_observed(self, x, y, h=1.0, p=None):
+        """Learn as if p was predicted, if it is given."""
+        p = self.predict(x) if p is None else p
         x = self.scaled(x)
         norm = sum(v * v for v in x.values())
         m = math.sqrt(self.T / self.S)

@@ -31,11 +31,17 @@ def as_dicts(X):
     return [{i: float(v) for i, v in enumerate(x) if v} for x in np.asarray(X, np.float32)]
 
 
+def as_sets(y):
+    """Label ids, one or a list for each row."""
+    y = [np.atleast_1d(np.asarray(labels, np.uint32)) for labels in y]
+    offset = np.cumsum([0, *map(len, y)])
+    return _core.LabelSets(offset, np.concatenate(y))
+
+
 def learn(core, X, y, weight=None, *, dense=True):
-    """Learn the rows in order and return what was predicted before each."""
-    y = np.asarray(y, np.uint32)
+    """Learn rows in order, with a label or a list each; return what was predicted before."""
     predicted = np.zeros(len(y), np.uint32)
-    sets = _core.LabelSets(np.arange(len(y) + 1), y)
+    sets = as_sets(y)
     if weight is not None:
         weight = np.asarray(weight, np.float32)
     core.learn(as_rows(X, dense=dense), sets, weight, np.arange(len(y)), 1, predicted)

@@ -22,7 +22,8 @@ class LabelTreeClassifier(TreeClassifier):
     words with the example, are its candidates. A candidate's score is the trees' log-odds, its
     similarity, and the prediction of its own linear model, which learns what these leave
     unexplained. Only the models of candidates learn, so that an example costs a few paths and a
-    few dozen models whatever the number of labels. Rows may have one label or a set of labels.
+    few dozen models whatever the number of labels. Rows may have one label or a set of labels; a
+    row without labels is passed over.
 
     `partial_fit` grows the trees label by label. `fit` knows all rows beforehand and first puts
     labels beside those they resemble, by balanced clustering; the progressive validation of its
@@ -201,8 +202,12 @@ class LabelTreeClassifier(TreeClassifier):
     def _learn_all(self, batch: Batch, verbose: int) -> None:
         if self._fixed["organize"]:
             self._learner.resize(len(self._vocabulary))
-            ids = batch.targets.ids(self._vocabulary)
-            self._learner.organize(batch.matrix, _core.LabelSets(batch.targets.offset, ids))
+            ids, offset = batch.targets.ids(self._vocabulary), batch.targets.offset
+            if batch.weight is not None:  # rows of weight 0 are left out
+                sizes, counted = np.diff(offset), batch.weight > 0
+                ids = ids[np.repeat(counted, sizes)]
+                offset = np.concatenate([[0], np.cumsum(sizes * counted)])
+            self._learner.organize(batch.matrix, _core.LabelSets(offset, ids))
         super()._learn_all(batch, verbose)
 
     @property

@@ -1,0 +1,312 @@
+"""The label tree, slow and obvious: choice trees and an index propose, scorers decide."""
+
+import heapq
+import math
+
+from tests.reference.linear import CONSTANT, LinearBank
+from tests.reference.probability_tree import mix64
+
+WIDTH = 8
+SMALLEST = 1e-6
+SUREST = 16.0
+GAP = 1.0
+NOISE = 0.05
+
+
+def sigmoid(p):
+    return 1 / (1 + math.exp(-p))
+
+
+def log_odds(log_probability):
+    rest = -math.expm1(log_probability)
+    if not rest > 0:
+        return SUREST
+    return min(max(log_probability - math.log(rest), -SUREST), SUREST)
+
+
+class Node:
+    def __init__(self, number, parent, slot, label):
+        self.number, self.parent, self.slot, self.label = number, parent, slot, label
+        self.children = {}  # slot: node
+        self.regressors = None  # one for each slot, once there are children
+
+    @property
+    def leaves(self):
+        return sum(child.leaves for child in self.children.values()) or 1
+
+
+class ChoiceTree:
+    """Rows are dicts of feature: value; labels are numbers."""
+
+    def __init__(self, rule, bank, *, alpha, exclusive, seed):
+        self.rule, self.bank, self.alpha, self.exclusive = rule, bank, alpha, exclusive
+        self.random = seed
+        self.nodes = []
+        self.leaf = {}
+
+    def add_node(self, parent, slot, label):
+        node = Node(len(self.nodes), parent, slot, label)
+        self.nodes.append(node)
+        if parent:
+            parent.children[slot] = node
+            if parent.regressors is None:
+                parent.regressors = [self.bank.new(self.rule) for _ in range(WIDTH)]
+        if label is not None:
+            self.leaf[label] = node
+        return node
+
+    def child_probabilities(self, node, x):
+        p = {
+            c: max(sigmoid(node.regressors[c].predict(x)), SMALLEST) for c in sorted(node.children)
+        }
+        if not self.exclusive:
+            return p
+        return {c: value / sum(p.values()) for c, value in p.items()}
+
+    def choose_child(self, node, x):
+        p = self.child_probabilities(node, x)
+        value = {}
+        for c in range(WIDTH):
+            if c not in node.children:
+                return c
+            self.random = (self.random + 0x9E3779B97F4A7C15) % 2**64
+            luck = NOISE * (mix64(self.random) >> 40) / 2**24
+            balance = self.alpha * math.log2(node.children[c].leaves)
+            value[c] = (1 - self.alpha) * p[c] - balance + luck
+        return max(value, key=value.get)
+
+    def insert(self, label, x):
+        if not self.nodes:
+            self.add_node(None, 0, label)
+            return
+        node, slot = self.nodes[0], None
+        while node and node.label is None:
+            slot = self.choose_child(node, x)
+            parent, node = node, node.children.get(slot)
+        if node:
+            old, node.label = node.label, None
+            self.add_node(node, 0, old)
+            parent, slot = node, 1
+        self.add_node(parent, slot, label)
+
+    def path(self, label):
+        """List the steps to a label, from its leaf up: (node, child taken)."""
+        node = self.leaf[label]
+        while node.parent:
+            yield node.parent, node.slot
+            node = node.parent
+
+    def learn(self, labels, x, h):
+        for label in labels:
+            if label not in self.leaf:
+                self.insert(label, x)
+        taken = {}
+        for label in labels:
+            for node, child in self.path(label):
+                taken.setdefault(node, set()).add(child)
+        for node, children in taken.items():
+            for c in node.children:
+                node.regressors[c].learn_observed(x, 1.0 if c in children else -1.0, h)
+
+    def log_probability(self, label, x):
+        return sum(math.log(self.child_probabilities(n, x)[c]) for n, c in self.path(label))
+
+    def search(self, x, n, budget, counts):
+        """Best first; of equals, which rounding may tell apart, the oldest node."""
+        found = []
+        budget = budget or math.inf
+        open_nodes = [(0.0, 0, 0.0)] if self.nodes else []
+        while open_nodes and len(found) < n:
+            _, number, log_probability = heapq.heappop(open_nodes)
+            node = self.nodes[number]
+            if node.label is not None:
+                if counts.get(node.label, 0) > 0:
+                    found.append((node.label, log_probability))
+                continue
+            p = self.child_probabilities(node, x)
+            likeliest = min(p, key=lambda c: (-round(p[c], 5), c))
+            for c, child in node.children.items():
+                if budget > 0 or c == likeliest:
+                    q = log_probability + math.log(p[c])
+                    heapq.heappush(open_nodes, (-round(q, 5), child.number, q))
+            budget = max(0, budget - 1)
+        return found
+
+
+class LabelIndex:
+    """Each feature keeps some labels, with the sum of their rows' values of it."""
+
+    def __init__(self, length):
+        self.length = length
+        self.postings = {}  # feature: {label: sum}, in the order of their places
+        self.squared_norm = {}
+
+    def unit(self, x):
+        """The positive values of a row, made of length 1."""
+        length = math.sqrt(sum(v * v for v in x.values() if v > 0))
+        return {i: v / length for i, v in x.items() if v > 0}
+
+    def damped(self, squared_norm):
+        return squared_norm**-0.375  # 1 / |c|^0.75
+
+    def typical(self, label, feature):
+        return self.postings[feature][label] * self.damped(self.squared_norm[label])
+
+    def add(self, label, x, h):
+        squared_norm = self.squared_norm.get(label, 0.0)
+        added = h * h
+        for i, v in self.unit(x).items():
+            kept = self.postings.setdefault(i, {})
+            if label in kept:
+                added += 2 * h * kept[label] * v
+                kept[label] += h * v
+            elif len(kept) < self.length:
+                kept[label] = h * v
+            else:
+                least = min(kept, key=lambda y: round(self.typical(y, i), 6))
+                mine = h * v * self.damped(squared_norm + h * h)
+                if round(mine, 6) >= round(self.typical(least, i), 6):
+                    place = list(kept).index(least)
+                    entries = list(kept.items())
+                    entries[place] = (label, h * v)
+                    self.postings[i] = dict(entries)
+        self.squared_norm[label] = squared_norm + added
+
+    def similarities(self, x, without=(), h=0.0):
+        """c . x / |c|^0.75 of every label whose centroid has some of x, most similar first."""
+        dots = {}
+        for i, v in self.unit(x).items():
+            for label, total in self.postings.get(i, {}).items():
+                dots[label] = dots.get(label, 0.0) + total * v
+        similar = {}
+        for label, dot in dots.items():
+            squared_norm = self.squared_norm[label]
+            if label in without:
+                squared_norm += h * h - 2 * h * dot
+                dot -= h
+            if dot > 1e-6 and squared_norm > 1e-12:
+                similar[label] = dot * self.damped(squared_norm)
+        return dict(sorted(similar.items(), key=lambda s: (-round(s[1], 5), s[0])))
+
+
+class LabelTree:
+    """Rows are dicts of feature: value; the labels of a row are a list of numbers."""
+
+    def __init__(
+        self,
+        tree,
+        scorer,
+        scale,
+        *,
+        trees=1,
+        tree_candidates=10,
+        search_budget=4,
+        alpha=0.8,
+        tree_weight=0.5,
+        index_length=0,
+        index_candidates=15,
+        index_weight=10.0,
+        scorers=True,
+        exclusive=True,
+        seed=0,
+    ):
+        self.scorer, self.use_scorers, self.exclusive = scorer, scorers, exclusive
+        self.tree_candidates, self.search_budget = tree_candidates, search_budget
+        self.index_candidates = index_candidates
+        self.tree_weight, self.index_weight = tree_weight, index_weight
+        self.bank = LinearBank(scale)
+        self.trees = [
+            ChoiceTree(tree, self.bank, alpha=alpha, exclusive=exclusive, seed=seed + i)
+            for i in range(trees)
+        ]
+        self.index = LabelIndex(index_length) if index_length else None
+        self.scorers = {}
+        self.counts = {}
+        self.sought = self.found = 0.0
+        self.again = False  # whether this is a later pass over the same examples
+
+    @property
+    def recall(self):
+        return (self.found + 1) / (self.sought + 2)
+
+    def features(self, x):
+        scaled = self.bank.seen.scaled(x)
+        return {i: v for i, v in scaled.items() if i != CONSTANT}
+
+    def gather(self, x, k, without=(), h=0.0):
+        """The candidates: label -> what trees and index say. And what a label has without them."""
+        wanted = max(k, self.tree_candidates)
+        odds, unfound = [], []
+        for tree in self.trees:
+            found = tree.search(x, wanted, self.search_budget * wanted, self.counts)
+            odds.append({label: log_odds(p) for label, p in found})
+            unfound.append(log_odds(found[-1][1] - GAP) if found else -SUREST)
+        similar = {}
+        if self.index:
+            similar = self.index.similarities(self.features(x), without, h)
+        nearest = list(similar)[: max(k, self.index_candidates)]
+        candidates = [label for one in odds for label in one]
+        candidates += [label for label in nearest if self.counts.get(label, 0) > 0]
+
+        def evidence(label):
+            given = [one.get(label, default) for one, default in zip(odds, unfound, strict=True)]
+            mean = sum(given) / len(given) if given else 0.0
+            return self.tree_weight * mean + self.index_weight * similar.get(label, 0.0)
+
+        return list(dict.fromkeys(candidates)), evidence
+
+    def scores(self, x, candidates, evidence):
+        return {
+            label: evidence(label)
+            + (self.scorers[label].predict(x) if label in self.scorers else 0.0)
+            for label in candidates
+        }
+
+    def topk(self, x, k):
+        """The k best labels and their probabilities."""
+        scores = self.scores(x, *self.gather(x, k)) or {min(self.counts): 0.0}
+        if self.exclusive:
+            total = sum(math.exp(s) for s in scores.values())
+            share = 1.0 if len(scores) == len(self.counts) else self.recall
+            p = {label: share * math.exp(s) / total for label, s in scores.items()}
+        else:
+            p = {label: sigmoid(s) for label, s in scores.items()}
+        # Equal scores, which rounding may tell apart: the lowest label.
+        ranked = sorted(scores, key=lambda label: (-round(scores[label], 5), label))
+        return [(label, p[label]) for label in ranked[:k]]
+
+    def learn(self, x, labels, h=1.0):
+        """Return what was predicted before."""
+        if h > 0:
+            self.bank.observe(x, h)
+        predicted = next((label for label, _ in self.topk(x, 1)), None) if self.counts else None
+        if h == 0 or not labels:
+            return predicted
+        candidates, evidence = self.gather(x, 0, labels if self.again else (), h)
+        for label in labels:
+            if not self.again:
+                self.sought += h
+                self.found += h if label in candidates else 0.0
+            if label not in candidates and self.exclusive and label in self.counts:
+                candidates.append(label)
+        if self.use_scorers:
+            self.train_scorers(x, labels, h, candidates, evidence)
+        for tree in self.trees:
+            tree.learn(labels, x, h)
+        for label in labels:
+            self.counts[label] = self.counts.get(label, 0.0) + h
+            if self.index and not self.again:
+                self.index.add(label, self.features(x), h)
+        return predicted
+
+    def train_scorers(self, x, labels, h, candidates, evidence):
+        for label in candidates:
+            if label not in self.scorers:
+                self.scorers[label] = self.bank.new(self.scorer)
+        scores = self.scores(x, candidates, evidence)
+        if self.exclusive and scores:
+            log_total = math.log(sum(math.exp(s) for s in scores.values()))
+            scores = {label: log_odds(s - log_total) for label, s in scores.items()}
+        for label, p in scores.items():
+            y = 1.0 if label in labels else -1.0
+            self.scorers[label].learn_observed(x, y, h, p)

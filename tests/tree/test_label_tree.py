@@ -1,0 +1,403 @@
+"""The label tree: against the reference, and what must hold of its trees and its index."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from labeltree import _core
+from labeltree.datasets import make_multiclass
+from tests.reference.label_tree import LabelTree as Reference
+from tests.tree import (
+    NONE,
+    RULE,
+    as_dicts,
+    as_rows,
+    as_sets,
+    assert_same_state,
+    core_bank,
+    core_rule,
+    learn,
+)
+
+K, D = 30, 32
+
+
+def make_core(
+    labels,
+    features,
+    tree=RULE,
+    scorer=RULE,
+    *,
+    trees=1,
+    tree_candidates=10,
+    search_budget=4,
+    alpha=0.8,
+    tree_weight=0.5,
+    index_length=0,
+    index_candidates=15,
+    index_weight=10.0,
+    scorers=True,
+    exclusive=True,
+    seed=0,
+    **bank,
+):
+    core = _core.LabelTree(
+        core_bank(features, **bank),
+        core_rule(tree),
+        core_rule(scorer),
+        trees=trees,
+        tree_candidates=tree_candidates,
+        search_budget=search_budget,
+        alpha=alpha,
+        tree_weight=tree_weight,
+        index_length=index_length,
+        index_candidates=index_candidates,
+        index_weight=index_weight,
+        scorers=scorers,
+        exclusive=exclusive,
+        seed=seed,
+    )
+    core.resize(labels)
+    return core
+
+
+def problem(n=200, labels=K, random_state=0, *, sets=False):
+    X, y = make_multiclass(
+        n, labels, n_features=D, nnz=6, noise=0.3, skew=0.5, random_state=random_state
+    )
+    if sets:  # a label, sometimes its neighbour, sometimes one of three that many rows have
+        rng = np.random.default_rng(random_state)
+        y = [
+            sorted({int(label), int(label) ^ int(a), int(b) if b < 3 else int(label)})
+            for label, a, b in zip(y, rng.integers(0, 2, n), rng.integers(0, 8, n), strict=True)
+        ]
+        y = [[label for label in labels_ if label < labels] for labels_ in y]
+    return X.toarray(), y
+
+
+def postings(state):
+    """The labels of each feature, with their sums."""
+    ends = np.cumsum(state["index_size"])[:-1]
+    return [
+        dict(zip(labels.tolist(), sums.tolist(), strict=True))
+        for labels, sums in zip(
+            np.split(state["index_label"], ends), np.split(state["index_sum"], ends), strict=True
+        )
+    ]
+
+
+def adopt(reference, state):
+    """Give a reference the trees of a core that was organized."""
+    for number, tree in enumerate(reference.trees):
+        arrays = [state[f"tree{number}_{name}"].tolist() for name in ("parent", "slot", "label")]
+        for parent, slot, label in zip(*arrays, strict=True):
+            above = None if parent == NONE else tree.nodes[parent]
+            tree.add_node(above, slot, None if label == NONE else label)
+
+
+class TestReference:
+    def compare(
+        self,
+        tree=RULE,
+        scorer=RULE,
+        *,
+        dense=True,
+        layout="dense",
+        scale="none",
+        weight=None,
+        labels=K,
+        passes=1,
+        sets=False,
+        organize=False,
+        negate=False,
+        **params,
+    ):
+        X, y = problem(labels=labels, sets=sets)
+        if negate:
+            X = X * np.random.default_rng(0).choice([-1, 1], X.shape, p=[0.2, 0.8])
+        params["exclusive"] = not sets
+        reference = Reference(tree, scorer, scale, **params)
+        core = make_core(labels, D, tree, scorer, layout=layout, scale=scale, **params)
+        if organize:
+            core.organize(as_rows(X, dense=dense), as_sets(y))
+            adopt(reference, core.state())
+        weights = np.ones(len(y)) if weight is None else weight
+        for number in range(passes):
+            reference.again = number > 0
+            core.begin_pass(again=number > 0)
+            expected = [
+                reference.learn(x, np.atleast_1d(one).tolist(), float(h))
+                for x, one, h in zip(as_dicts(X), y, weights, strict=True)
+            ]
+            predicted = learn(core, X, y, weight, dense=dense)
+            assert predicted.tolist() == [NONE if label is None else label for label in expected]
+
+        self.compare_state(core, reference, labels)
+        X, _ = problem(40, labels, random_state=1)
+        for k in (3, 100):
+            self.compare_predictions(core, reference, X[:10], k, dense)
+        return core, reference
+
+    def compare_state(self, core, reference, labels):
+        state = core.state()
+        for i, tree in enumerate(reference.trees):
+
+            def of(name, i=i):
+                return state[f"tree{i}_{name}"].tolist()
+
+            nodes = tree.nodes
+            assert of("parent") == [n.parent.number if n.parent else NONE for n in nodes]
+            assert of("slot") == [n.slot for n in nodes]
+            assert of("label") == [NONE if n.label is None else n.label for n in nodes]
+            assert of("leaves") == [n.leaves for n in nodes]
+            leaf = [tree.leaf.get(label) for label in range(labels)]
+            assert of("leaf") == [n.number if n else NONE for n in leaf]
+        assert core.recall == pytest.approx(reference.recall)
+        counts = [reference.counts.get(label, 0.0) for label in range(labels)]
+        np.testing.assert_allclose(state["counts"], counts, rtol=1e-5)
+        if reference.index:
+            lists = postings(state)
+            kept = reference.index.postings
+            assert {i for i, one in enumerate(lists) if one} == kept.keys()
+            for i, one in kept.items():
+                assert list(lists[i]) == list(one)
+                np.testing.assert_allclose(list(lists[i].values()), list(one.values()), rtol=1e-4)
+            norms = [reference.index.squared_norm.get(label, 0.0) for label in range(labels)]
+            np.testing.assert_allclose(state["index_squared_norm"], norms, rtol=1e-4)
+
+    def compare_predictions(self, core, reference, X, k, dense):
+        best, p = core.predict_topk(as_rows(X, dense=dense), k, 1)
+        for row, x in enumerate(as_dicts(X)):
+            topk = reference.topk(x, k)
+            found = len(topk)
+            assert (best[row, found:] == NONE).all()
+            assert (np.diff(p[row, :found]) <= 0).all()
+            # Rounding may swap labels of nearly the same score.
+            expected = [q for _, q in topk]
+            np.testing.assert_allclose(p[row, :found], expected, rtol=2e-2, atol=1e-3)
+            for label, q in zip(best[row].tolist(), p[row].tolist(), strict=True):
+                if label != NONE and label in dict(topk):
+                    assert q == pytest.approx(dict(topk)[label], rel=2e-2, abs=1e-3)
+            if found == len(reference.counts):
+                assert set(best[row, :found].tolist()) == {label for label, _ in topk}
+            if found == 1 or expected[0] > expected[1] + 2e-3:
+                assert best[row, 0] == topk[0][0]
+
+    @pytest.mark.parametrize("sets", [False, True])
+    @pytest.mark.parametrize("layout", ["dense", "hashed"])
+    @pytest.mark.parametrize("dense", [False, True])
+    @pytest.mark.parametrize("index_length", [0, 4])
+    def test_decides_alike(self, sets, layout, dense, index_length):
+        core, _ = self.compare(
+            sets=sets, layout=layout, dense=dense, index_length=index_length, tree_candidates=4
+        )
+        assert len(core.view()[0]) > K
+
+    @pytest.mark.parametrize("sets", [False, True])
+    @pytest.mark.parametrize("scorers", [False, True])
+    @pytest.mark.parametrize(
+        ("trees", "index_length"), [(1, 0), (3, 0), (1, 3), (2, 50), (0, 3)], ids=str
+    )
+    def test_variants(self, sets, scorers, trees, index_length):
+        self.compare(
+            sets=sets,
+            scorers=scorers,
+            trees=trees,
+            index_length=index_length,
+            tree_candidates=3,
+            index_candidates=6,
+        )
+
+    @pytest.mark.parametrize("sets", [False, True])
+    @pytest.mark.parametrize("search_budget", [0, 1, 2])
+    def test_budgets(self, sets, search_budget):
+        self.compare(sets=sets, search_budget=search_budget, tree_candidates=2, labels=60)
+
+    @pytest.mark.parametrize("sets", [False, True])
+    @pytest.mark.parametrize("organize", [False, True])
+    def test_later_passes_leave_the_example_out_of_the_index(self, sets, organize):
+        _, reference = self.compare(
+            sets=sets, organize=organize, index_length=40, passes=3, tree_candidates=3
+        )
+        assert reference.sought < 1000  # counted once
+
+    @pytest.mark.parametrize("sets", [False, True])
+    def test_weights(self, sets):
+        weight = np.random.default_rng(0).uniform(0.2, 3.0, 200).astype(np.float32)
+        weight[::7] = 0
+        self.compare(sets=sets, weight=weight, index_length=6, passes=2, tree_candidates=3)
+
+    @pytest.mark.parametrize("alpha", [0.0, 0.3, 1.0])
+    def test_alpha_and_seed(self, alpha):
+        self.compare(alpha=alpha, trees=2, seed=7, labels=60)
+
+    def test_scaled_features(self):
+        self.compare(scale="max", index_length=5, dense=False)
+
+    def test_values_that_are_not_positive_are_no_words(self):
+        self.compare(negate=True, index_length=5, dense=False, passes=2)
+
+    def test_rules_of_their_own(self):
+        plain = {**RULE, "update": "sgd", "step": 0.3}
+        self.compare(RULE, plain, sets=True, index_length=5)
+        self.compare(plain, RULE)
+
+    def test_weights_of_evidence(self):
+        self.compare(tree_weight=0.0, index_weight=3.0, index_length=5)
+        self.compare(tree_weight=1.0, index_weight=0.0, index_length=5, sets=True)
+
+
+def depth(parent, node):
+    return 0 if parent[node] == NONE else 1 + depth(parent, parent[node])
+
+
+def assert_sound(core, learned):
+    """Every label learned has one leaf in each tree, and leaves add up."""
+    state = core.state()
+    number = 0
+    while f"tree{number}_parent" in state:
+        parent, label, leaves, leaf = (
+            state[f"tree{number}_{name}"].tolist() for name in ("parent", "label", "leaves", "leaf")
+        )
+        found = [one for one in label if one != NONE]
+        assert len(set(found)) == len(found)
+        assert set(learned) <= set(found)
+        assert all(label[leaf[one]] == one for one in found)
+        below = [int(one != NONE) for one in label]
+        for node in range(len(parent) - 1, 0, -1):
+            below[parent[node]] += below[node]
+        assert below == leaves
+        number += 1
+    lists = postings(state)
+    assert sum(len(one) for one in lists) == len(state["index_label"])
+
+
+@st.composite
+def streams(draw):
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    labels = draw(st.integers(1, 150))
+    n = draw(st.integers(1, 200))
+    exclusive = draw(st.booleans())
+    y = [sorted(set(rng.integers(0, labels, 1 if exclusive else 3).tolist())) for _ in range(n)]
+    return np.abs(rng.normal(size=(n, 6))), y, labels, exclusive
+
+
+class TestProperties:
+    @given(streams(), st.booleans())
+    @settings(deadline=None, max_examples=20)
+    def test_trees_are_sound(self, stream, organize):
+        X, y, labels, exclusive = stream
+        half = (len(y) + 1) // 2
+        core = make_core(labels, 6, trees=2, index_length=3, exclusive=exclusive)
+        if organize:
+            core.organize(as_rows(X[:half]), as_sets(y[:half]))
+            known = [label for one in y[:half] for label in one]
+            assert_sound(core, known)
+            state = core.state()
+            parent = state["tree0_parent"].tolist()
+            deepest = max(depth(parent, node) for node in range(len(parent)))
+            assert deepest <= np.ceil(np.log(len(set(known))) / np.log(8) - 1e-9) + 1
+        learn(core, X, y)
+        learned = {label for one in y for label in one}
+        assert_sound(core, learned)
+        assert core.state()["index_size"].max() <= 3
+        found, p = core.predict_topk(as_rows(X[:5]), labels, 1)
+        assert set(found.ravel().tolist()) <= learned | {NONE}
+        p = np.where(found == NONE, 0, p)
+        assert ((p >= 0) & (p <= 1)).all()
+        if exclusive and len(learned) == (found[0] != NONE).sum():
+            np.testing.assert_allclose(p.sum(axis=1), 1.0, rtol=1e-4)
+            assert (core.predict_topk(as_rows(X[:5]), 1, 1)[1] <= 1 + 1e-6).all()
+
+    def test_labels_organized_but_not_learned_are_not_predicted(self):
+        X, y = problem()
+        core = make_core(K, D)
+        core.organize(as_rows(X), as_sets(y))
+        learn(core, X[:5], y[:5])
+        found, _ = core.predict_topk(as_rows(X), K, 1)
+        assert set(found.ravel().tolist()) - {NONE} <= set(y[:5].tolist())
+
+
+PARAMS = {"trees": 2, "index_length": 4, "tree_candidates": 3}
+
+
+class TestState:
+    @pytest.fixture
+    def core(self):
+        core = make_core(K, D, **PARAMS)
+        learn(core, *problem())
+        return core
+
+    def test_restored_continues_bit_for_bit(self, core):
+        other = make_core(K, D, **PARAMS)
+        other.restore(core.state())
+        X, y = problem(random_state=3)
+        np.testing.assert_array_equal(learn(core, X, y), learn(other, X, y))
+        assert_same_state(core, other)
+
+    @pytest.mark.parametrize(
+        "name",
+        [
+            *(f"tree1_{one}" for one in ("parent", "slot", "child", "label", "leaves", "leaf")),
+            *("tree0_block", "scorer", "index_label", "index_sum", "index_squared_norm"),
+        ],
+    )
+    def test_wrong_length(self, core, name):
+        state = core.state()
+        with pytest.raises(ValueError, match="differ in length"):
+            make_core(K, D, **PARAMS).restore({**state, name: state[name][:-1]})
+
+    @pytest.mark.parametrize(
+        ("name", "place", "value", "message"),
+        [
+            ("tree0_parent", 1, 5, "parent comes after"),
+            ("tree0_parent", -1, 0, "out of place"),
+            ("tree0_slot", -1, 9, "out of place"),
+            ("tree0_child", 0, 10**6, "out of place|does not exist"),
+            ("tree0_label", 0, 0, "out of place|two leaves"),
+            ("tree0_label", -1, K, "does not exist"),
+            ("tree0_block", 0, 10**6, "does not exist"),
+            ("tree0_leaves", 0, 1, "number of leaves"),
+            ("tree0_leaf", 0, 10**6, "two leaves|without its leaf"),
+            ("scorer", 0, 10**6, "scorer that is missing"),
+            ("index_label", 0, K, "label that does not exist"),
+            ("index_size", 0, 10**6, "too short"),
+            ("found", 0, 1e9, "more labels than it sought"),
+        ],
+    )
+    def test_entry_out_of_range(self, core, name, place, value, message):
+        state = core.state()
+        state[name][place] = value
+        with pytest.raises(ValueError, match=message):
+            make_core(K, D, **PARAMS).restore(state)
+
+    def test_lists_longer_than_the_index_keeps(self, core):
+        with pytest.raises(ValueError, match="list that is too long"):
+            make_core(K, D, **{**PARAMS, "index_length": 3}).restore(core.state())
+
+
+def test_no_labels_may_be_asked_for():
+    X, y = problem()
+    core = make_core(K, D)
+    learn(core, X, y)
+    assert core.predict_topk(as_rows(X), 0, 1)[0].shape == (200, 0)
+
+
+def test_a_row_is_predicted_alike_as_an_array_and_as_csr():
+    X, y = problem()
+    core = make_core(K, D, index_length=4)
+    learn(core, X, y, dense=False)
+    a, b = (core.predict_topk(as_rows(X, dense=dense), 3, 1)[1] for dense in (False, True))
+    np.testing.assert_allclose(a, b, rtol=1e-3)
+
+
+def test_a_learned_label_is_predicted_where_the_search_finds_none():
+    """An organized tree has leaves that were not learned; a small budget may see no others."""
+    X, y = np.eye(100, dtype=np.float32), np.arange(100)
+    core = make_core(100, 100, search_budget=1, tree_candidates=1)
+    core.organize(as_rows(X), as_sets(y))
+    learn(core, X[:1], y[:1])
+    labels, p = core.predict_topk(as_rows(X), 1, 1)
+    assert (labels == 0).all()
+    assert ((p > 0) & (p <= 1)).all()
