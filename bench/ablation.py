@@ -2,8 +2,8 @@
 
     python bench/ablation.py --data DIR --out docs/ablation.md --plot docs/ablation.png
 
-Learns 80 % of each training file and measures the other 20 %; the test files are not read. The
-page is written anew after each measurement.
+Learns 80 % of each training file and measures the other 20 %; the test files are not read. Page
+and plot are written anew after each setting.
 """
 
 import argparse
@@ -55,20 +55,16 @@ def split(X, y):
     return [take for part in parts for take in (X[part], choose(part))]
 
 
-def run_variants(parts):
-    """Yield each variant with precision@1, seconds of training, microseconds a predicted row.
+def measure(parts, parameters, default):
+    """Return precision@1, seconds of training, microseconds a predicted row, and the model.
 
-    None in their place where the variant is what the default chose.
+    None in place of the figures where the parameters are what the default model chose.
     """
-    default = None
-    for variant, parameters in VARIANTS.items():
-        settled = {f"{name}_": value for name, value in parameters.items()}
-        if settled and all(getattr(default, name, None) == settled[name] for name in settled):
-            yield variant, None
-            continue
-        precision, training, prediction, clf = run_labeltree(*parts, **parameters)
-        default = default or clf
-        yield variant, (100 * precision[0], training, 1e6 * prediction / len(parts[3]))
+    settled = {f"{name}_": value for name, value in parameters.items()}
+    if default and all(getattr(default, name, None) == settled[name] for name in settled):
+        return None, default
+    precision, training, prediction, clf = run_labeltree(*parts, **parameters)
+    return (100 * precision[0], training, 1e6 * prediction / len(parts[3])), clf
 
 
 def cell(runs, variant):
@@ -97,13 +93,14 @@ def write_plot(path, results):
     figure, axes = plt.subplots(
         1, len(results), figsize=(2 * len(results) + 1.5, 3.6), sharey=True, squeeze=False
     )
-    variants = [variant for variant in VARIANTS if variant != "default"]
+    measured = set.union(*(set(runs) for runs in results.values()))
+    variants = [variant for variant in VARIANTS if variant in measured]
     for axis, (data, runs) in zip(axes[0], results.items(), strict=True):
-        measured = [runs.get(variant) or runs["default"] for variant in variants]
-        changes = [run[0] - runs["default"][0] for run in measured]
+        base = runs["default"][0]
+        changes = [(runs[variant] or runs["default"])[0] - base for variant in variants]
         axis.barh(variants, changes, color=["C0" if change >= 0 else "C3" for change in changes])
         axis.axvline(0, color="black", linewidth=0.8)
-        axis.set_title(f"{data} ({runs['default'][0]:.1f})", fontsize=9)
+        axis.set_title(f"{data} ({base:.1f})", fontsize=9)
         axis.tick_params(labelsize=8)
     axes[0][0].invert_yaxis()
     figure.supxlabel("precision@1, points above or below the default", fontsize=9)
@@ -120,14 +117,15 @@ def main():
     parser.add_argument("--plot", type=pathlib.Path, default=pathlib.Path("docs/ablation.png"))
     arguments = parser.parse_args()
     plot = pathlib.Path(os.path.relpath(arguments.plot, arguments.out.parent)).as_posix()
-    results = {}
-    for data in arguments.only:
-        parts = split(*read(arguments.data, data, "train"))
-        results[data] = {}
-        for variant, run in run_variants(parts):
-            results[data][variant] = run
-            print(f"{data:<12} {variant:<16} {cell(results[data], variant)}", flush=True)
-            write_page(arguments.out, plot, results)
+    parts = {data: split(*read(arguments.data, data, "train")) for data in arguments.only}
+    results = {data: {} for data in arguments.only}
+    defaults = {}
+    for variant, parameters in VARIANTS.items():
+        for data, runs in results.items():
+            runs[variant], clf = measure(parts[data], parameters, defaults.get(data))
+            defaults.setdefault(data, clf)
+            print(f"{data:<12} {variant:<16} {cell(runs, variant)}", flush=True)
+        write_page(arguments.out, plot, results)
         write_plot(arguments.plot, results)
 
 
