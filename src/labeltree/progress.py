@@ -125,10 +125,11 @@ class Meter:
             seconds = max(time.monotonic() - self._start, 1e-9)
             filled = self.WIDTH * self._done // self._total
             left = seconds * (self._total - self._done) / self._done
+            error = f", error {progress.error:.4f}" if progress.examples else ""
             print(
                 f"\r{self._done / self._total:4.0%} |{'█' * filled:<{self.WIDTH}}| "
                 f"{self._done:,}/{self._total:,} rows, {self._done / seconds:,.0f} a second, "
-                f"{left:.0f} s left, error {progress.error:.4f} ",
+                f"{left:.0f} s left{error} ",
                 end="\n" if self._done == self._total else "",
                 file=sys.stderr,
                 flush=True,

@@ -398,13 +398,15 @@ class TestBadInput:
 
 
 def test_verbose_fit_shows_a_line_and_learns_the_same(make, problem, capsys):
-    quiet = make(passes=2).fit(*problem)
+    passes = {"passes": 2} if "passes" in make().get_params() else {}
+    quiet = make(**passes).fit(*problem)
     assert capsys.readouterr().err == ""
-    shown = make(passes=2).fit(*problem, verbose=1)
+    shown = make(**passes).fit(*problem, verbose=1)
     line = capsys.readouterr().err.rpartition("\r")[2]
     assert line.startswith("100% |")
-    assert "1,200/1,200 rows" in line
-    assert f"error {quiet.progress_.error:.4f}" in line
+    assert ("1,200/1,200 rows" if passes else "600/600 rows") in line
+    if passes:
+        assert f"error {quiet.progress_.error:.4f}" in line
     assert_same_model(quiet, shown)
 
 

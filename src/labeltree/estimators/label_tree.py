@@ -41,7 +41,7 @@ class LabelTreeClassifier(TreeClassifier):
         How much balance counts when a new label is placed, as for `ProbabilityTreeClassifier`.
     index_length : int, default=None
         How many labels the index keeps for each feature: those it is most typical of. 0 stands
-        for no index; None takes 128 for sparse rows of unit length (tf-idf), and 0 for others.
+        for no index; None takes 256 for sparse rows of unit length (tf-idf), and 0 for others.
     index_candidates : int, default=15
         Labels that the index proposes: those whose rows are most similar.
     scorers : bool, default=True
@@ -52,8 +52,8 @@ class LabelTreeClassifier(TreeClassifier):
         Size of the steps of the trees; None takes 1.5 for sparse rows of one label each, 0.5 for
         sparse rows with sets and 0.4 for dense rows.
     scorer_step : float, default=None
-        Size of the steps of the scorers; None takes 0.4 for rows of one label each and 0.2 for
-        sets; 0.7 for sets on rows of unit length, with plain steps.
+        Size of the steps of the scorers; None takes 0.2 for sets of labels on rows that are not
+        of unit length, and 0.4 otherwise; for sets on rows of unit length steps are plain.
     threshold : float, default=0.5
         Labels of a set are predicted from this probability on.
     scale, layout, bits, min_gradient
@@ -161,12 +161,12 @@ class LabelTreeClassifier(TreeClassifier):
         self.exclusive_ = not batch.targets.multilabel
         super()._settle(batch, streaming=streaming)
         words = sparse and self.scale_ == "none"
-        default_length = 128 if words else 0
+        default_length = 256 if words else 0
         self.index_length_ = default_length if self.index_length is None else self.index_length
         self.n_trees_ = self.n_trees or (1 if self.index_length_ else 3)
         plain = words and not self.exclusive_
         self.scorer_update_ = "sgd" if plain else "adaptive"
-        default = 0.7 if plain else 0.4 if self.exclusive_ else 0.2
+        default = 0.4 if plain or self.exclusive_ else 0.2
         self.scorer_step_ = self.scorer_step or default
 
     def _default_step(self, batch: Batch) -> float:

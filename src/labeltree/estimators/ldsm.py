@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_random_state
 from labeltree import _core
 from labeltree.estimators.base import Batch, OnlineClassifier
 from labeltree.estimators.tree import TreeClassifier
+from labeltree.progress import Meter
 from labeltree.validation import as_threads, has_unit_rows
 
 
@@ -187,12 +188,14 @@ class LdSMClassifier(TreeClassifier):
             seed=self.seed_,
         )
 
-    def _learn_all(self, batch: Batch, verbose: int) -> None:  # noqa: ARG002
+    def _learn_all(self, batch: Batch, verbose: int) -> None:
+        meter = Meter(1, batch.matrix.rows, verbose)
         threads = as_threads(self.n_jobs)
         self._learner.resize(len(self._vocabulary))
         ids = batch.targets.ids(self._vocabulary)
         sets = _core.LabelSets(batch.targets.offset, ids)
         self._learner.fit(batch.matrix, sets, batch.weight, threads)
+        meter.advance(batch.matrix.rows, self.progress_)
 
     def _above_threshold(self, matrix: _core.Matrix) -> sp.csr_matrix:
         offset, ids = self._learner.predict_above(matrix, self.threshold, as_threads(self.n_jobs))
