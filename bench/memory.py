@@ -8,6 +8,7 @@ import argparse
 import pathlib
 
 import numpy as np
+
 from labeltree.data import load
 from labeltree.estimators import ESTIMATORS
 
