@@ -39,7 +39,7 @@ SETTINGS = {
         "top_labels": 25,
     },
     "debtags": {
-        "n_trees": 40,
+        "n_trees": 30,
         "max_nodes": 1500,
         "epochs": 10,
         "lambda1": 2.0,
