@@ -102,16 +102,15 @@ class LabelTreeClassifier(TreeClassifier):
         "n_trees_",
         "scorer_step_",
         "scorer_update_",
-        "exclusive_",
     )
     _changeable: ClassVar[tuple[str, ...]] = (*TreeClassifier._changeable, "threshold")
     _takes_sets: ClassVar[bool] = True
+    _steps: ClassVar[dict[str, float]] = {"sparse": 1.5, "sparse sets": 0.5, "dense": 0.4}
 
     index_length_: int
     n_trees_: int
     scorer_step_: float
     scorer_update_: str
-    exclusive_: bool
 
     def __init__(
         self,
@@ -157,22 +156,16 @@ class LabelTreeClassifier(TreeClassifier):
         self.n_jobs = n_jobs
 
     def _settle(self, batch: Batch, *, streaming: bool) -> None:
-        sparse = sp.issparse(batch.rows)
-        self.exclusive_ = not batch.targets.multilabel
         super()._settle(batch, streaming=streaming)
-        words = sparse and self.scale_ == "none"
+        words = sp.issparse(batch.rows) and self.scale_ == "none"
         default_length = 256 if words else 0
         self.index_length_ = default_length if self.index_length is None else self.index_length
         self.n_trees_ = self.n_trees or (1 if self.index_length_ else 3)
-        plain = words and not self.exclusive_
+        sets = batch.targets.multilabel
+        plain = words and sets
         self.scorer_update_ = "sgd" if plain else "adaptive"
-        default = 0.4 if plain or self.exclusive_ else 0.2
+        default = 0.2 if sets and not words else 0.4
         self.scorer_step_ = self.scorer_step or default
-
-    def _default_step(self, batch: Batch) -> float:
-        if not sp.issparse(batch.rows):
-            return 0.4
-        return 1.5 if self.exclusive_ else 0.5
 
     def _make_learner(self) -> _core.LabelTree:
         fixed = self._fixed
@@ -187,9 +180,9 @@ class LabelTreeClassifier(TreeClassifier):
             tree_weight=self._tree_weight(),
             index_length=self.index_length_,
             index_candidates=fixed["index_candidates"],
-            index_weight=10.0 if self.exclusive_ else 4.0,
+            index_weight=4.0 if self.multilabel_ else 10.0,
             scorers=fixed["scorers"],
-            exclusive=self.exclusive_,
+            exclusive=not self.multilabel_,
             seed=self.seed_,
         )
 
@@ -197,7 +190,7 @@ class LabelTreeClassifier(TreeClassifier):
         """Return how far the trees' log-odds are trusted; nothing else decides if it is alone."""
         if not self._fixed["scorers"] and not self.index_length_:
             return 1.0
-        return 0.5 if self.exclusive_ else 0.7
+        return 0.7 if self.multilabel_ else 0.5
 
     def _learn_all(self, batch: Batch, verbose: int) -> None:
         if self._fixed["organize"]:
@@ -214,9 +207,6 @@ class LabelTreeClassifier(TreeClassifier):
     def recall_(self) -> float:
         """The share of labels that were candidates before their example was learned."""
         return float(self._learner.recall)
-
-    def _above_threshold(self, matrix: _core.Matrix) -> sp.csr_matrix:
-        return self._probable(matrix, self.threshold)
 
     def predict_proba(self, X: Any) -> NDArray[np.float32]:
         """Return the probability of every label: an array of rows x labels, for few labels.

@@ -6,7 +6,6 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
@@ -88,7 +87,7 @@ class ProbabilityTreeClassifier(TreeClassifier):
     _changeable: ClassVar[tuple[str, ...]] = (*TreeClassifier._changeable, "threshold")
     _estimates_probabilities: ClassVar[bool] = True
     _takes_sets: ClassVar[bool] = True
-    _steps: ClassVar[dict[str, float]] = {"sparse": 1.5, "dense": 0.4}
+    _steps: ClassVar[dict[str, float]] = {"sparse": 1.5, "sparse sets": 0.5, "dense": 0.4}
 
     def __init__(
         self,
@@ -142,11 +141,6 @@ class ProbabilityTreeClassifier(TreeClassifier):
                     f"{' or '.join(map(repr, values))} for label sets"
                 )
 
-    def _default_step(self, batch: Batch) -> float:
-        if batch.targets.multilabel and sp.issparse(batch.rows):
-            return 0.5
-        return super()._default_step(batch)
-
     def _make_learner(self) -> _core.ProbabilityTree | _core.LabelTree:
         fixed = self._fixed
         if self.multilabel_:
@@ -177,9 +171,6 @@ class ProbabilityTreeClassifier(TreeClassifier):
             copy_leaves=fixed["copy_leaves"],
             seed=self.seed_,
         )
-
-    def _above_threshold(self, matrix: _core.Matrix) -> sp.csr_matrix:
-        return self._probable(matrix, self.threshold)
 
     def label_proba(self, X: Any, y: Any) -> NDArray[np.float32]:
         """Return the probability of one given label for each row, in logarithmic time.

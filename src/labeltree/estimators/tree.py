@@ -30,9 +30,10 @@ class TreeClassifier(OnlineClassifier):
         "step": [Interval(Real, 0, None, closed="neither"), None],
     }
     _settled: ClassVar[tuple[str, ...]] = (*OnlineClassifier._settled, "step_", "seed_")
-    _steps: ClassVar[dict[str, float]]  # for sparse and for dense rows
+    _steps: ClassVar[dict[str, float]]  # for sparse rows, those with label sets, and dense rows
 
     step: float | None
+    threshold: float  # of those that take sets
     step_: float
     seed_: int
 
@@ -46,7 +47,9 @@ class TreeClassifier(OnlineClassifier):
         self.seed_ = int(check_random_state(self.random_state).randint(2**31 - 1))
 
     def _default_step(self, batch: Batch) -> float:
-        return self._steps["sparse" if sp.issparse(batch.rows) else "dense"]
+        if not sp.issparse(batch.rows):
+            return self._steps["dense"]
+        return self._steps["sparse sets" if batch.targets.multilabel else "sparse"]
 
     @property
     def tree_(self) -> Tree:
@@ -89,12 +92,11 @@ class TreeClassifier(OnlineClassifier):
         p[np.nonzero(found)[0], ids[found].astype(np.int64)] = scores[found]
         return p
 
-    def _probable(self, matrix: _core.Matrix, threshold: float) -> sp.csr_matrix:
-        """Return an indicator of the labels whose score is at least `threshold`."""
+    def _above_threshold(self, matrix: _core.Matrix) -> sp.csr_matrix:
         k = min(16, self.n_labels_)
         while True:
             ids, scores = self._topk(matrix, k)
-            chosen = (scores >= threshold) & (ids != NO_LABEL)
+            chosen = (scores >= self.threshold) & (ids != NO_LABEL)
             if k == self.n_labels_ or not chosen[:, -1].any():
                 break
             k = min(4 * k, self.n_labels_)  # some row may have more of them
