@@ -15,6 +15,12 @@ constexpr std::uint64_t mix64(std::uint64_t z) {
   return z ^ (z >> 31);
 }
 
+// The next of a sequence of random numbers whose state is one number (SplitMix64).
+inline std::uint64_t next_random(std::uint64_t& state) {
+  state += 0x9e3779b97f4a7c15ULL;
+  return mix64(state);
+}
+
 // Hashes bytes, eight at a time; `seed` separates namespaces, n-gram orders and positions.
 // The value is part of the model format: features hashed today must hash alike tomorrow.
 inline std::uint64_t hash_bytes(std::string_view bytes, std::uint64_t seed = 0) {

@@ -44,6 +44,12 @@ void Bank::resize(std::size_t models) {
   steps_.resize(models, 0.0);
 }
 
+std::size_t Bank::add_block() {
+  const std::size_t block = (models() + 7) / 8;
+  resize(8 * (block + 1));
+  return block;
+}
+
 std::size_t Bank::slot(std::uint64_t feature) const {
   return params_.features <= slots_ ? feature : mix64(feature) % slots_;
 }

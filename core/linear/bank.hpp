@@ -41,6 +41,8 @@ class Bank {
   // Makes room for at least this many models; new ones start from zero weights.
   void resize(std::size_t models);
   std::size_t models() const { return steps_.size(); }
+  // Adds eight models that learn8 and predict8 take at once; returns their block.
+  std::size_t add_block();
 
   // Encodes a row for predict and learn. `observe` first counts it as an example of the given
   // weight: feature maxima and the average norm follow the stream. `encode` changes nothing;

@@ -10,13 +10,7 @@
 namespace labeltree {
 namespace {
 
-constexpr float smallest_probability = 1e-6f;  // so that no leaf is ever impossible
 constexpr float noise = 0.05f;  // when a label is placed: trees of other seeds come out different
-
-bool less_probable(const Reached& a, const Reached& b) {
-  return a.log_probability != b.log_probability ? a.log_probability < b.log_probability
-                                                : a.node > b.node;
-}
 
 }  // namespace
 
@@ -34,9 +28,7 @@ std::uint32_t ChoiceTree::add_node(std::uint32_t parent, std::size_t slot, Label
 }
 
 void ChoiceTree::add_block(std::uint32_t node, Bank& bank) {
-  const std::size_t block = (bank.models() + width - 1) / width;
-  bank.resize((block + 1) * width);
-  block_[node] = static_cast<std::uint32_t>(block);
+  block_[node] = static_cast<std::uint32_t>(bank.add_block());
 }
 
 void ChoiceTree::organize(LabelClusters& clusters, Bank& bank) {
@@ -105,8 +97,7 @@ void ChoiceTree::insert(LabelId label, const Example& x, Bank& bank) {
         slot = c;
         break;
       }
-      random_ += 0x9e3779b97f4a7c15ULL;
-      const float luck = noise * static_cast<float>(mix64(random_) >> 40) / float{1 << 24};
+      const float luck = noise * static_cast<float>(next_random(random_) >> 40) / float{1 << 24};
       const float value = (1.0f - alpha_) * p[c] -
                           alpha_ * std::log2(static_cast<float>(leaves_[child])) + luck;
       if (value > best) {

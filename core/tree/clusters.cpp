@@ -99,8 +99,7 @@ void LabelClusters::sort_by(std::span<LabelId> labels, std::size_t left) {
 void LabelClusters::split(std::span<LabelId> labels, std::size_t left) {
   if (left == 0 || left >= labels.size()) return;
   const auto random_label = [&] {
-    random_ += 0x9e3779b97f4a7c15ULL;
-    return labels[mix64(random_) % labels.size()];
+    return labels[next_random(random_) % labels.size()];
   };
   add(random_label(), left_);
   add(random_label(), right_);

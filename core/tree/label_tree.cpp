@@ -50,8 +50,7 @@ void LabelTree::organize(const Matrix& X, const LabelSets& y) {
 
 void LabelTree::add_scorer(LabelId label) {
   if (next_scorer_ % 8 == 0) {
-    next_scorer_ = static_cast<std::uint32_t>((bank_.models() + 7) / 8 * 8);
-    bank_.resize(next_scorer_ + 8);
+    next_scorer_ = static_cast<std::uint32_t>(8 * bank_.add_block());
   }
   scorer_[label] = next_scorer_++;
 }

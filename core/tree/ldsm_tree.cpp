@@ -61,8 +61,7 @@ void LdsmTree::fit(const LdsmExamples& examples, LdsmTrainer& trainer, const Sto
   std::iota(all.begin(), all.end(), 0u);
   std::uint64_t random = seed_;
   for (std::size_t i = all.size(); i > 1; --i) {
-    random += 0x9e3779b97f4a7c15ULL;
-    std::swap(all[i - 1], all[mix64(random) % i]);
+    std::swap(all[i - 1], all[next_random(random) % i]);
   }
   count_all(nodes_[0], examples.all, all);
 

@@ -10,8 +10,6 @@
 namespace labeltree {
 namespace {
 
-constexpr float smallest_probability = 1e-6f;  // so that no leaf is ever impossible
-
 // C(i, child) of the Hadamard code: whether a child is in the half that row i asks about.
 bool in_half(std::size_t row, std::size_t child) { return std::popcount(row & child) % 2 == 0; }
 
@@ -120,8 +118,7 @@ std::size_t ProbabilityTree::choose_child(std::uint32_t node, const Example& x,
                                           Scratch& scratch) {
   const std::uint32_t* child = children(node);
   if (params_.shape == TreeShape::random) {
-    random_ += 0x9e3779b97f4a7c15ULL;
-    return mix64(random_) % params_.arity;
+    return next_random(random_) % params_.arity;
   }
   const bool balanced = params_.shape == TreeShape::balanced;
   const float alpha = balanced ? 1.0f : params_.alpha;
@@ -204,10 +201,6 @@ std::size_t ProbabilityTree::likeliest_child(std::uint32_t node, const Example& 
 void ProbabilityTree::rank(std::size_t k, Scratch& scratch) const {
   const Example x = scratch.examples[0];
   std::vector<Reached>& open = scratch.open;
-  const auto less_probable = [](const Reached& a, const Reached& b) {
-    return a.log_probability != b.log_probability ? a.log_probability < b.log_probability
-                                                  : a.node > b.node;
-  };
   std::size_t budget = params_.search_budget == 0 ? std::numeric_limits<std::size_t>::max()
                                                   : params_.search_budget * k;
   if (params_.greedy && k == 1) budget = 0;

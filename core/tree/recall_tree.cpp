@@ -150,8 +150,7 @@ std::uint32_t RecallTree::descend(std::uint32_t root, const Example& x, LabelId 
     const float f = bank_.predict(router_[node], x);
     bool go_left = f > 0.0f;
     if (params_.randomized) {
-      random_ += 0x9e3779b97f4a7c15ULL;
-      const double u = static_cast<double>(mix64(random_) >> 11) * 0x1p-53;
+      const double u = static_cast<double>(next_random(random_) >> 11) * 0x1p-53;
       go_left = u < probability(Loss::logistic, f);
     }
     const std::uint32_t child = go_left ? left_[node] : right_[node];

@@ -22,6 +22,14 @@ struct Reached {
   std::uint32_t node;
 };
 
+// The order of a search's heap: best first, the older node of two alike.
+inline bool less_probable(const Reached& a, const Reached& b) {
+  return a.log_probability != b.log_probability ? a.log_probability < b.log_probability
+                                                : a.node > b.node;
+}
+
+constexpr float smallest_probability = 1e-6f;  // of a child, so that no leaf is ever impossible
+
 // A tree as one looks at it. Several trees have several roots.
 struct TreeView {
   std::vector<std::uint32_t> parent;  // no_node for a root
