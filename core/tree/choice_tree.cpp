@@ -173,7 +173,7 @@ void ChoiceTree::search(const Example& x, std::size_t n, std::size_t budget, con
       open.push_back({best.log_probability + std::log(p[c]), child});
       std::push_heap(open.begin(), open.end(), less_probable);
     }
-    if (budget > 0) --budget;
+    if (budget > 0 && --budget == 0) keep_best(open, wanted - found.size());
   }
 }
 

@@ -196,8 +196,9 @@ std::size_t ProbabilityTree::likeliest_child(std::uint32_t node, const Example& 
 }
 
 // Best-first search: leaves come out in the order of their probabilities, as no node is more
-// probable than its parent. Past the budget only the best child of a node is followed. A greedy
-// tree first walks from best child to best child, and searches for the labels after the first.
+// probable than its parent. When the budget is spent, as many of the best nodes as labels are missing
+// are followed to their likeliest leaves. A greedy tree first walks from best child to best child,
+// and searches for the labels after the first.
 void ProbabilityTree::rank(std::size_t k, Scratch& scratch) const {
   const Example x = scratch.examples[0];
   std::vector<Reached>& open = scratch.open;
@@ -231,7 +232,7 @@ void ProbabilityTree::rank(std::size_t k, Scratch& scratch) const {
       open.push_back({best.log_probability + std::log(p[likeliest]),
                       children(best.node)[likeliest]});
     }
-    if (budget > 0) --budget;
+    if (!walking && budget > 0 && --budget == 0) keep_best(open, k - scratch.ranked.size());
   }
 }
 

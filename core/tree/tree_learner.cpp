@@ -5,6 +5,14 @@
 
 namespace labeltree {
 
+void keep_best(std::vector<Reached>& open, std::size_t n) {
+  if (open.size() <= n) return;
+  const auto better = [](const Reached& a, const Reached& b) { return less_probable(b, a); };
+  std::nth_element(open.begin(), open.begin() + static_cast<std::ptrdiff_t>(n), open.end(), better);
+  open.resize(n);
+  std::make_heap(open.begin(), open.end(), less_probable);
+}
+
 void TreeLearner::visit_state(StateVisitor& state) {
   state.value("examples", examples_);
   state.array("counts", counts_);

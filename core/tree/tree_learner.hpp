@@ -28,6 +28,9 @@ inline bool less_probable(const Reached& a, const Reached& b) {
                                                 : a.node > b.node;
 }
 
+// Keeps the n best of a search's heap.
+void keep_best(std::vector<Reached>& open, std::size_t n);
+
 constexpr float smallest_probability = 1e-6f;  // of a child, so that no leaf is ever impossible
 
 // A tree as one looks at it. Several trees have several roots.

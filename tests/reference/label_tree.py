@@ -129,6 +129,8 @@ class ChoiceTree:
                 if budget > 0 or c == likeliest:
                     q = log_probability + math.log(p[c])
                     heapq.heappush(open_nodes, (-round(q, 5), child.number, q))
+            if budget == 1:
+                open_nodes = heapq.nsmallest(n - len(found), open_nodes)
             budget = max(0, budget - 1)
         return found
 
