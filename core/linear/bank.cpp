@@ -50,6 +50,16 @@ std::size_t Bank::add_block() {
   return block;
 }
 
+std::size_t Bank::add_below(std::size_t parent, bool right) {
+  if (params_.layout == Layout::dense) {
+    resize(models() + 1);
+    return models() - 1;
+  }
+  const std::size_t place = parent % 8;  // as in a heap: 1, then 2 and 3, then 4 to 7
+  if (parent == no_model || place >= 4) return 8 * add_block() + 1;
+  return parent + place + right;  // 2 place + right of the same block
+}
+
 std::size_t Bank::slot(std::uint64_t feature) const {
   return params_.features <= slots_ ? feature : mix64(feature) % slots_;
 }
@@ -154,6 +164,10 @@ void Bank::remove_indicators(const Example& before, ExampleBuffer& out) const {
 // The indicators of an example as an example of their own.
 Example Bank::indicators(const Example& x) {
   return {x.indicator, nullptr, x.indicator_value, x.indicators, 0.0f, x.rate, nullptr, nullptr, 0};
+}
+
+void Bank::prefetch(std::size_t block, const Example& x) const {
+  if (const auto* weights = std::get_if<HashedWeights>(&weights_)) weights->prefetch(block, x);
 }
 
 float Bank::predict(std::size_t model, const Example& x) const {

@@ -43,6 +43,11 @@ class Bank {
   std::size_t models() const { return steps_.size(); }
   // Adds eight models that learn8 and predict8 take at once; returns their block.
   std::size_t add_block();
+  // Adds a model for a child of the binary node that has the model `parent`, or for a root. In a
+  // hashed table three levels of a path share a block: one miss a feature serves all three. Every
+  // child may be added once.
+  std::size_t add_below(std::size_t parent, bool right);
+  static constexpr std::size_t no_model = ~std::size_t{0};  // the parent of a root
 
   // Encodes a row for predict and learn. `observe` first counts it as an example of the given
   // weight: feature maxima and the average norm follow the stream. `encode` changes nothing;
@@ -55,6 +60,9 @@ class Bank {
   void add_indicator(std::uint64_t number, ExampleBuffer& out) const;
   // Takes all that was added since `before` was made away again.
   void remove_indicators(const Example& before, ExampleBuffer& out) const;
+
+  // Asks for the weights of a block early, while another is being worked on.
+  void prefetch(std::size_t block, const Example& x) const;
 
   float predict(std::size_t model, const Example& x) const;
   // Moves a model whose prediction was p towards y: y = -1 or +1, or any number for squared loss.

@@ -79,6 +79,13 @@ LABELTREE_CLONES void line_add8(float* table, Address at, const Example& x, cons
 HashedWeights::HashedWeights(unsigned bits)
     : shift_(64 - (bits - 3)), table_(std::size_t{2} << bits) {}
 
+void HashedWeights::prefetch(std::size_t block, const Example& x) const {
+  const Address at = address(block);
+  for (std::size_t i = 0; i < std::min(kernel::tile, x.size); ++i) {
+    __builtin_prefetch(table_.data() + at.offset(x.key[i]), 1);
+  }
+}
+
 float HashedWeights::dot(std::size_t model, const Example& x) const {
   const float* lane = table_.data() + model % 8;
   const Address at = address(model / 8);

@@ -24,6 +24,8 @@ class HashedWeights {
   void resize(std::size_t) {}  // the table has room for every model
   std::uint64_t key(std::uint64_t feature) const { return mix64(feature + 1); }
 
+  // Asks for the lines of a block before they are needed.
+  void prefetch(std::size_t block, const Example& x) const;
   float dot(std::size_t model, const Example& x) const;
   void dot8(std::size_t block, const Example& x, float* p) const;
   float accumulate(std::size_t model, const Example& x, float hg2);

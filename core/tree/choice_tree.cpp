@@ -153,7 +153,7 @@ void ChoiceTree::search(const Example& x, std::size_t n, std::size_t budget, con
                         std::vector<ScoredLabel>& found) const {
   if (nodes() == 0) return;
   const std::size_t wanted = found.size() + n;
-  if (budget == 0) budget = std::numeric_limits<std::size_t>::max();
+  std::size_t left = budget == 0 ? std::numeric_limits<std::size_t>::max() : budget;
   open.assign(1, {0.0f, 0});
   while (!open.empty() && found.size() < wanted) {
     std::pop_heap(open.begin(), open.end(), less_probable);
@@ -169,11 +169,11 @@ void ChoiceTree::search(const Example& x, std::size_t n, std::size_t budget, con
     const std::size_t likeliest = static_cast<std::size_t>(std::max_element(p, p + width) - p);
     for (std::size_t c = 0; c < width; ++c) {
       const std::uint32_t child = children(best.node)[c];
-      if (child == none || (budget == 0 && c != likeliest)) continue;
+      if (child == none || (left == 0 && c != likeliest)) continue;
       open.push_back({best.log_probability + std::log(p[c]), child});
       std::push_heap(open.begin(), open.end(), less_probable);
     }
-    if (budget > 0 && --budget == 0) keep_best(open, wanted - found.size());
+    if (left > 0 && --left == 0) keep_best(open, budget);
   }
 }
 

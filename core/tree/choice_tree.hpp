@@ -36,7 +36,7 @@ class ChoiceTree {
              Bank& bank);
 
   // Appends up to `n` labels, the most probable first, with their log-probabilities: best-first,
-  // expanding `budget` nodes (0: any number) before it follows each of the best to one leaf.
+  // expanding `budget` nodes (0: any number) before it follows as many to one leaf each.
   // Labels of count zero are passed over.
   void search(const Example& x, std::size_t n, std::size_t budget, const Bank& bank,
               const std::vector<double>& counts, std::vector<Reached>& open,

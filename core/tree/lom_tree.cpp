@@ -20,6 +20,7 @@ std::uint32_t LomTree::add_node() {
   parent_.push_back(none);
   left_.push_back(none);
   right_.push_back(none);
+  regressor_.push_back(none);
   serial_.push_back(serials_++);
   recycled_.push_back(0);
   smallest_.push_back(0.0);
@@ -27,8 +28,16 @@ std::uint32_t LomTree::add_node() {
   score_sum_.push_back(0.0);
   score_weight_.push_back(0.0);
   top_.emplace_back();
-  bank_.resize(nodes());
   return v;
+}
+
+// Below a recycled parent the places may be taken: the children it had keep their regressors.
+void LomTree::add_regressor(std::uint32_t v) {
+  if (regressor_[v] != none) return;
+  const std::uint32_t parent = parent_[v];
+  const bool fresh = parent != none && recycled_[parent] == 0;
+  regressor_[v] = static_cast<std::uint32_t>(
+      bank_.add_below(fresh ? regressor_[parent] : Bank::no_model, fresh && right_[parent] == v));
 }
 
 // SetNode for a node that was in use: it becomes a leaf that knows nothing, its regressor too.
@@ -38,10 +47,11 @@ void LomTree::set_node(std::uint32_t v) {
   ++recycled_[v];
   smallest_[v] = total_[v] = score_sum_[v] = score_weight_[v] = 0.0;
   top_[v] = {};
-  bank_.zero(v);
+  if (regressor_[v] != none) bank_.zero(regressor_[v]);
 }
 
 void LomTree::adopt(std::uint32_t parent, std::uint32_t left, std::uint32_t right) {
+  add_regressor(parent);
   left_[parent] = left;
   right_[parent] = right;
   parent_[left] = parent_[right] = parent;
@@ -76,6 +86,10 @@ void LomTree::swap(std::uint32_t v) {
     right_[gpa] = sib;
   }
   update_c(sib);
+  if (regressor_[sib] == none) {  // with pa's place goes its regressor, which is that place's
+    std::swap(regressor_[sib], regressor_[pa]);
+    bank_.zero(regressor_[sib]);
+  }
   set_node(s);
   set_node(pa);
   adopt(v, s, pa);
@@ -130,8 +144,9 @@ bool LomTree::train(std::uint32_t j, std::uint32_t index, const Example& x, floa
   const double label_score = n > 0.0 ? m / n : 0.0;                                      // e(y)
   const double node_score = score_weight_[j] > 0.0 ? score_sum_[j] / score_weight_[j] : 0.0;  // E
   const float c = node_score > label_score ? -1.0f : 1.0f;
-  bank_.learn(j, x, bank_.predict(j, x), c, weight, params_.rule);
-  const float h = bank_.predict(j, x);
+  const std::uint32_t model = regressor_[j];
+  bank_.learn(model, x, bank_.predict(model, x), c, weight, params_.rule);
+  const float h = bank_.predict(model, x);
   label_score_sum_[index] += weight * h;
   label_score_weight_[index] += weight;
   score_sum_[j] += weight * h;
@@ -183,7 +198,7 @@ void LomTree::rank(std::size_t k, Scratch& scratch) const {
   std::uint32_t j = root_;
   scratch.path.assign(1, j);
   while (!is_leaf(j)) {
-    j = bank_.predict(j, x) > 0.0f ? right_[j] : left_[j];
+    j = bank_.predict(regressor_[j], x) > 0.0f ? right_[j] : left_[j];
     scratch.path.push_back(j);
   }
   double total = total_[j];
@@ -249,6 +264,7 @@ void LomTree::visit_state(StateVisitor& state) {
   state.array("parent", parent_);
   state.array("left", left_);
   state.array("right", right_);
+  state.array("regressor", regressor_);
   state.array("serial", serial_);
   state.array("recycled", recycled_);
   state.array("smallest", smallest_);
@@ -271,8 +287,15 @@ void LomTree::visit_state(StateVisitor& state) {
               recycled_.size() == n && smallest_.size() == n && total_.size() == n &&
               score_sum_.size() == n && score_weight_.size() == n && reached_.size() == pairs &&
               label_score_sum_.size() == pairs && label_score_weight_.size() == pairs &&
-              bank_.models() == n && root_ < n,
+              regressor_.size() == n && root_ < n,
           "the arrays of the saved tree differ in length");
+  std::vector<bool> taken(bank_.models(), false);
+  for (std::size_t v = 0; v < n; ++v) {
+    const std::uint32_t model = regressor_[v];
+    require(model == none ? left_[v] == none : model < taken.size() && !taken[model],
+            "the saved tree has a regressor that is missing or serves two nodes");
+    if (model != none) taken[model] = true;
+  }
   for (const std::uint32_t serial : serial_) {
     require(serial < serials_, "the saved tree has a serial number out of range");
   }

@@ -23,15 +23,17 @@ void ProbabilityTree::resize(std::size_t labels) {
   leaf_.resize(labels, none);
 }
 
-std::uint32_t ProbabilityTree::add_node(std::uint32_t parent, LabelId label) {
+std::uint32_t ProbabilityTree::add_node(std::uint32_t parent, std::size_t slot,
+                                        LabelId label) {
   const auto node = static_cast<std::uint32_t>(nodes());
   parent_.push_back(parent);
-  slot_.push_back(0);
+  slot_.push_back(static_cast<std::uint32_t>(slot));
   child_.resize(child_.size() + params_.arity, none);
   label_.push_back(label);
   leaves_.push_back(1);
   regressor_.push_back(none);
   leaf_[label] = node;
+  if (parent != none) children(parent)[slot] = node;
   if (params_.arity == 2 || parent == none) add_regressors(node);
   return node;
 }
@@ -40,14 +42,23 @@ std::uint32_t ProbabilityTree::add_node(std::uint32_t parent, LabelId label) {
 // only inner nodes and the root do: arity - 1 regressors for each label would make PECOC's cost
 // grow with the square of the labels.
 void ProbabilityTree::add_regressors(std::uint32_t node) {
-  regressor_[node] = static_cast<std::uint32_t>(bank_.models());
-  bank_.resize(bank_.models() + models_per_node());
+  if (params_.arity == 2) {
+    const std::size_t above = parent_[node] == none ? Bank::no_model : regressor_[parent_[node]];
+    regressor_[node] = static_cast<std::uint32_t>(bank_.add_below(above, slot_[node] == 1));
+  } else {
+    regressor_[node] = static_cast<std::uint32_t>(bank_.models());
+    bank_.resize(bank_.models() + models_per_node());
+  }
 }
 
 // The regressor of a node for row 1 .. arity - 1 of the code. Row 0 would ask about all children;
 // its place is left empty, so that a node of eight or more children fills whole blocks of models.
 std::size_t ProbabilityTree::model(std::uint32_t node, std::size_t row) const {
   return regressor_[node] + row % models_per_node();
+}
+
+void ProbabilityTree::prefetch(std::uint32_t node, const Example& x) const {
+  if (regressor_[node] != none) bank_.prefetch(regressor_[node] / 8, x);
 }
 
 // The predictions of all regressors of a node, p[1] .. p[arity - 1].
@@ -142,7 +153,7 @@ std::size_t ProbabilityTree::choose_child(std::uint32_t node, const Example& x,
 // learns afterwards, as which nodes may learn is decided from the leaf upwards.
 void ProbabilityTree::insert(LabelId y, const Example& x, float weight, Scratch& scratch) {
   if (nodes() == 0) {
-    train(add_node(none, y), 0, x, weight);
+    train(add_node(none, 0, y), 0, x, weight);
     return;
   }
   std::uint32_t node = 0;
@@ -157,19 +168,15 @@ void ProbabilityTree::insert(LabelId y, const Example& x, float weight, Scratch&
   }
   if (is_leaf(node)) {  // the leaf becomes a node with its old label on the left
     const LabelId old = label_[node];
-    const std::uint32_t left = add_node(node, old);
+    const std::uint32_t left = add_node(node, 0, old);
     if (regressor_[node] == none) add_regressors(node);
     if (params_.copy_leaves && params_.arity == 2) bank_.copy(model(node, 1), model(left, 1));
-    children(node)[0] = left;
     label_[node] = no_label;
     leaves_[node] = 2;
     c = 1;
     train(node, c, x, weight);
   }
-  const std::uint32_t leaf = add_node(node, y);
-  children(node)[c] = leaf;
-  slot_[leaf] = static_cast<std::uint32_t>(c);
-  train(leaf, 0, x, weight);
+  train(add_node(node, c, y), 0, x, weight);
 }
 
 void ProbabilityTree::learn_one(LabelId y, float weight, bool seen, Scratch& scratch) {
@@ -183,6 +190,7 @@ void ProbabilityTree::learn_one(LabelId y, float weight, bool seen, Scratch& scr
   while (parent_[node] != none) {
     const std::uint32_t child = node;
     node = parent_[node];
+    if (parent_[node] != none) prefetch(parent_[node], x);
     train(node, slot_[child], x, weight);
     if (params_.filter && likeliest_child(node, x, scratch) != slot_[child]) return;
   }
@@ -196,9 +204,9 @@ std::size_t ProbabilityTree::likeliest_child(std::uint32_t node, const Example& 
 }
 
 // Best-first search: leaves come out in the order of their probabilities, as no node is more
-// probable than its parent. When the budget is spent, as many of the best nodes as labels are missing
-// are followed to their likeliest leaves. A greedy tree first walks from best child to best child,
-// and searches for the labels after the first.
+// probable than its parent. When the budget is spent, as many of the best nodes as it had are followed
+// to their likeliest leaves, the best first. A greedy tree first walks from best child to best
+// child, and searches for the labels after the first.
 void ProbabilityTree::rank(std::size_t k, Scratch& scratch) const {
   const Example x = scratch.examples[0];
   std::vector<Reached>& open = scratch.open;
@@ -212,6 +220,7 @@ void ProbabilityTree::rank(std::size_t k, Scratch& scratch) const {
     if (!walking) std::pop_heap(open.begin(), open.end(), less_probable);
     const Reached best = open.back();
     open.pop_back();
+    if (!open.empty()) prefetch(open.front().node, x);
     if (is_leaf(best.node)) {
       if (scratch.ranked.empty()) {
         scratch.path.clear();
@@ -232,7 +241,7 @@ void ProbabilityTree::rank(std::size_t k, Scratch& scratch) const {
       open.push_back({best.log_probability + std::log(p[likeliest]),
                       children(best.node)[likeliest]});
     }
-    if (!walking && budget > 0 && --budget == 0) keep_best(open, k - scratch.ranked.size());
+    if (!walking && budget > 0 && --budget == 0) keep_best(open, params_.search_budget * k);
   }
 }
 

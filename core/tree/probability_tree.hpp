@@ -51,13 +51,14 @@ class ProbabilityTree : public TreeLearner {
  private:
   static constexpr std::uint32_t none = 0xffffffffu;
 
-  std::uint32_t add_node(std::uint32_t parent, LabelId label);
+  std::uint32_t add_node(std::uint32_t parent, std::size_t slot, LabelId label);
   std::uint32_t* children(std::uint32_t node) { return &child_[node * params_.arity]; }
   const std::uint32_t* children(std::uint32_t node) const { return &child_[node * params_.arity]; }
   bool is_leaf(std::uint32_t node) const { return label_[node] != no_label; }
   std::size_t models_per_node() const { return params_.arity == 2 ? 1 : params_.arity; }
   void add_regressors(std::uint32_t node);
   std::size_t model(std::uint32_t node, std::size_t row) const;
+  void prefetch(std::uint32_t node, const Example& x) const;
   void ask(std::uint32_t node, const Example& x, float* p) const;
   void child_probabilities(std::uint32_t node, const Example& x, float* p) const;
   void train(std::uint32_t node, std::size_t child, const Example& x, float weight);

@@ -177,8 +177,11 @@ void RecallTree::learn_one(LabelId y, float weight, bool /*seen*/, Scratch& scra
       const std::uint32_t r = add_node(depth_[node] + 1);
       left_[node] = l;
       right_[node] = r;
-      router_[node] = static_cast<std::uint32_t>(bank_.models());
-      bank_.resize(bank_.models() + 1);
+      const bool is_root = scratch.path.size() == begin + 1;
+      const std::uint32_t above = is_root ? none : scratch.path[scratch.path.size() - 2];
+      router_[node] = static_cast<std::uint32_t>(
+          is_root ? bank_.add_below(Bank::no_model, false)
+                  : bank_.add_below(router_[above], right_[above] == node));
     }
   }
   add_path_features(scratch);

@@ -114,7 +114,7 @@ class ChoiceTree:
     def search(self, x, n, budget, counts):
         """Best first; of equals, which rounding may tell apart, the oldest node."""
         found = []
-        budget = budget or math.inf
+        left = budget or math.inf
         open_nodes = [(0.0, 0, 0.0)] if self.nodes else []
         while open_nodes and len(found) < n:
             _, number, log_probability = heapq.heappop(open_nodes)
@@ -126,12 +126,12 @@ class ChoiceTree:
             p = self.child_probabilities(node, x)
             likeliest = min(p, key=lambda c: (-round(p[c], 5), c))
             for c, child in node.children.items():
-                if budget > 0 or c == likeliest:
+                if left > 0 or c == likeliest:
                     q = log_probability + math.log(p[c])
                     heapq.heappush(open_nodes, (-round(q, 5), child.number, q))
-            if budget == 1:
-                open_nodes = heapq.nsmallest(n - len(found), open_nodes)
-            budget = max(0, budget - 1)
+            if left == 1:
+                open_nodes = heapq.nsmallest(budget, open_nodes)
+            left = max(0, left - 1)
         return found
 
 

@@ -178,10 +178,25 @@ def test_recycled_nodes_start_from_zero_weights():
             continue
         swaps += 1
         # In the dense layout a row of the table is a model; rows of zeros are left out.
-        assert before["weights_row"].tolist() == before["root"].tolist()
-        assert state["weights_row"].tolist() == state["root"].tolist()
+        assert before["weights_row"].tolist() == before["regressor"][before["root"]].tolist()
+        assert state["weights_row"].tolist() == state["regressor"][state["root"]].tolist()
         assert state["root"] != before["root"]
     assert swaps >= 2
+
+
+def test_three_levels_of_a_path_share_their_lines():
+    core = make_core(max_nodes=0, swap_resistance=4.0, labels=40, layout="hashed")
+    learn(core, *make_stream(3000, 40))
+    state = core.state()
+    assert state["inner"] > 20
+    assert not state["recycled"].any()
+    for v in np.flatnonzero(state["left"] != NONE):
+        model = state["regressor"][v]
+        for side, child in enumerate((state["left"][v], state["right"][v])):
+            below = state["regressor"][child]
+            if below != NONE:
+                place = model % 8
+                assert below == model + place + side if place < 4 else below % 8 == 1
 
 
 # Streams made to hurt: bursts of a few labels, whose rows tell them apart, or do not, or mislead.
@@ -231,12 +246,21 @@ def assert_sound(state, max_nodes):
     assert sorted(reached) == list(range(len(parent)))
     inner = sum(child != NONE for child in left)
     assert inner == state["inner"][0] <= max_nodes
+    regressors = [model for model in state["regressor"].tolist() if model != NONE]
+    assert len(set(regressors)) == len(regressors) >= inner
 
 
 @settings(max_examples=200, deadline=None)
-@given(bursts, st.integers(1, 5), st.sampled_from([4.0, 5.5, 16.0]))
-def test_the_tree_stays_sound_and_recycling_rare(stream, max_nodes, swap_resistance):
-    core = make_core(max_nodes=max_nodes, swap_resistance=swap_resistance, labels=8)
+@given(
+    bursts,
+    st.integers(1, 5),
+    st.sampled_from([4.0, 5.5, 16.0]),
+    st.sampled_from(["dense", "hashed"]),
+)
+def test_the_tree_stays_sound_and_recycling_rare(stream, max_nodes, swap_resistance, layout):
+    core = make_core(
+        max_nodes=max_nodes, swap_resistance=swap_resistance, labels=8, layout=layout, bits=10
+    )
     for burst in stream:
         learn(core, *burst_rows(*burst))
         assert_sound(core.state(), max_nodes)
@@ -354,7 +378,7 @@ class TestState:
             *("root", "inner", "serials", "parent", "left", "right", "serial", "recycled"),
             *("smallest", "total", "score_sum", "score_weight", "top_size", "top_label"),
             *("top_count", "node_label", "reached", "label_score_sum", "label_score_weight"),
-            *("examples", "steps"),
+            *("examples", "regressor"),
         ],
     )
     def test_an_array_of_another_length_or_type(self, state, name):
@@ -366,6 +390,14 @@ class TestState:
         self.refuse(state, **{name: array[None]})
         del state[name]
         self.refuse(state)
+
+    def test_a_regressor_that_is_missing_or_serves_two_nodes(self, state):
+        self.refuse(state, steps=state["steps"][:-1])
+        inner = np.flatnonzero(state["left"] != NONE)
+        for other in (NONE, state["regressor"][inner[1]]):
+            array = state["regressor"].copy()
+            array[inner[0]] = other
+            self.refuse(state, regressor=array)
 
     @pytest.mark.parametrize("name", ["left", "right"])
     @pytest.mark.parametrize("child", [9, 2**31, NONE - 1])
