@@ -226,10 +226,13 @@ void LabelTree::learn_set(std::span<const LabelId> y, float weight, bool ranked,
     }
     train_scorers(y, weight, scratch);
   }
-  for (ChoiceTree& tree : trees_) tree.learn(y, x, weight, params_.tree, bank_);
+  const bool indexed = params_.index_length > 0;
+  if (!indexed || !again_) {  // beside an index, trees that see a row again only learn it by heart
+    for (ChoiceTree& tree : trees_) tree.learn(y, x, weight, params_.tree, bank_);
+  }
   for (const LabelId label : y) {
     count(label, weight);
-    if (params_.index_length > 0 && !again_) index_.add(label, x, weight);
+    if (indexed && !again_) index_.add(label, x, weight);
   }
 }
 

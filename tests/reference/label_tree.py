@@ -293,8 +293,9 @@ class LabelTree:
                 candidates.append(label)
         if self.use_scorers:
             self.train_scorers(x, labels, h, candidates, evidence)
-        for tree in self.trees:
-            tree.learn(labels, x, h)
+        if not self.index or not self.again:
+            for tree in self.trees:
+                tree.learn(labels, x, h)
         for label in labels:
             self.counts[label] = self.counts.get(label, 0.0) + h
             if self.index and not self.again:

@@ -27,7 +27,7 @@ class LabelTreeClassifier(TreeClassifier):
 
     `partial_fit` grows the trees label by label. `fit` knows all rows beforehand and first puts
     labels beside those they resemble, by balanced clustering; the progressive validation of its
-    first pass is made with such trees.
+    first pass is made with such trees. In later passes trees beside an index learn no more.
 
     Parameters
     ----------
@@ -49,11 +49,11 @@ class LabelTreeClassifier(TreeClassifier):
     organize : bool, default=True
         Whether `fit` clusters the labels before it learns.
     step : float, default=None
-        Size of the steps of the trees; None takes 1.5 for sparse rows of one label each, 0.5 for
-        sparse rows with sets and 0.4 for dense rows.
+        Size of the steps of the trees; None takes 1.5 for sparse rows of one label each, and 0.4
+        for others.
     scorer_step : float, default=None
-        Size of the steps of the scorers; None takes 0.2 for sets of labels on rows that are not
-        of unit length, and 0.4 otherwise; for sets on rows of unit length steps are plain.
+        Size of the steps of the scorers; None takes 0.4 for rows of one label each, 0.3 for sets
+        on sparse rows of unit length, whose steps are plain, and 0.2 for other sets.
     threshold : float, default=0.5
         Labels of a set are predicted from this probability on.
     scale, layout, bits, min_gradient
@@ -105,7 +105,7 @@ class LabelTreeClassifier(TreeClassifier):
     )
     _changeable: ClassVar[tuple[str, ...]] = (*TreeClassifier._changeable, "threshold")
     _takes_sets: ClassVar[bool] = True
-    _steps: ClassVar[dict[str, float]] = {"sparse": 1.5, "sparse sets": 0.5, "dense": 0.4}
+    _steps: ClassVar[dict[str, float]] = {"sparse": 1.5, "sparse sets": 0.4, "dense": 0.4}
 
     index_length_: int
     n_trees_: int
@@ -162,10 +162,8 @@ class LabelTreeClassifier(TreeClassifier):
         self.index_length_ = default_length if self.index_length is None else self.index_length
         self.n_trees_ = self.n_trees or (1 if self.index_length_ else 3)
         sets = batch.targets.multilabel
-        plain = words and sets
-        self.scorer_update_ = "sgd" if plain else "adaptive"
-        default = 0.2 if sets and not words else 0.4
-        self.scorer_step_ = self.scorer_step or default
+        self.scorer_update_ = "sgd" if words and sets else "adaptive"
+        self.scorer_step_ = self.scorer_step or (0.4 if not sets else 0.3 if words else 0.2)
 
     def _make_learner(self) -> _core.LabelTree:
         fixed = self._fixed
