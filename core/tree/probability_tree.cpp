@@ -269,7 +269,8 @@ float ProbabilityTree::probability_of(LabelId y, Scratch& scratch) const {
 
 void ProbabilityTree::label_probability(const Matrix& X, const LabelId* labels,
                                         float* probability) const {
-  Scratch scratch;
+  const auto loan = scratch_.borrow();
+  Scratch& scratch = *loan;
   for (std::size_t row = 0; row < X.rows; ++row) {
     scratch.examples.clear();
     bank_.encode(X, row, scratch.examples);

@@ -24,7 +24,8 @@ void TreeLearner::visit_state(StateVisitor& state) {
 void TreeLearner::learn(const Matrix& X, const LabelSets& y, const float* weight,
                         const std::int64_t* order, std::size_t n, std::size_t /*threads*/,
                         LabelId* predicted, float* probability, const StopRequested& stop) {
-  Scratch& scratch = learning_;
+  const auto loan = scratch_.borrow();
+  Scratch& scratch = *loan;
   for (std::size_t i = 0; i < n && !stop(); ++i) {
     const auto row = static_cast<std::size_t>(order[i]);
     const float w = weight == nullptr ? 1.0f : weight[row];
@@ -64,11 +65,11 @@ void TreeLearner::predict_topk(const Matrix& X, std::size_t k, std::size_t threa
                                LabelId* labels, float* scores, const StopRequested& stop) const {
   constexpr std::size_t chunk = 256;
   threads = std::clamp<std::size_t>(threads, 1, std::max<std::size_t>(1, X.rows));
-  std::vector<Scratch> scratch(threads);
   for (std::size_t done = 0; done < X.rows && !stop(); done += chunk * threads) {
     const std::size_t rows = std::min(chunk * threads, X.rows - done);
-    parallel_for(rows, threads, [&](std::size_t begin, std::size_t end, std::size_t thread) {
-      Scratch& s = scratch[thread];
+    parallel_for(rows, threads, [&](std::size_t begin, std::size_t end, std::size_t /*thread*/) {
+      const auto loan = scratch_.borrow();
+      Scratch& s = *loan;
       for (std::size_t row = done + begin; row < done + end; ++row) {
         s.examples.clear();
         s.ranked.clear();
@@ -85,11 +86,13 @@ void TreeLearner::predict_topk(const Matrix& X, std::size_t k, std::size_t threa
 }
 
 std::vector<std::uint32_t> TreeLearner::path(const Matrix& X, std::size_t row) const {
-  Scratch scratch;
-  if (learned_labels_ > 0) {
-    bank_.encode(X, row, scratch.examples);
-    rank(1, scratch);
-  }
+  if (learned_labels_ == 0) return {};
+  const auto loan = scratch_.borrow();
+  Scratch& scratch = *loan;
+  scratch.examples.clear();
+  scratch.ranked.clear();
+  bank_.encode(X, row, scratch.examples);
+  rank(1, scratch);
   return scratch.path;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "learner.hpp"
+#include "pool.hpp"
 #include "tree/label_index.hpp"
 
 namespace labeltree {
@@ -102,11 +103,11 @@ class TreeLearner : public Learner {
 
   Bank bank_;
   std::vector<double> counts_;  // weight of the examples of each label
+  mutable Pool<Scratch> scratch_;
 
  private:
   std::size_t learned_labels_ = 0;
   std::uint64_t examples_ = 0;
-  Scratch learning_;
 };
 
 }  // namespace labeltree

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, Self
@@ -11,24 +10,15 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
-from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.utils.validation import _num_samples
 
 from labeltree import _core
-from labeltree.estimators.persistence import Persistent
+from labeltree.estimators.prediction import FORMS, NO_LABEL, Predictor
 from labeltree.labels import Kind, Label, Targets, Vocabulary
 from labeltree.progress import Meter, Progress
 from labeltree.validation import as_matrix, as_rows, as_threads, as_weights, has_unit_rows
-
-FORMS: dict[Kind, str] = {
-    "class": "one a row",
-    "sets": "a set a row",
-    "indicator": "an indicator matrix",
-    "sparse indicator": "an indicator matrix",
-}
-NO_LABEL = np.uint32(0xFFFFFFFF)  # the core's id for "none"
 
 
 class Batch(NamedTuple):
@@ -40,7 +30,7 @@ class Batch(NamedTuple):
     weight: NDArray[np.float32] | None
 
 
-class OnlineClassifier(ClassifierMixin, Persistent):
+class OnlineClassifier(ClassifierMixin, Predictor):
     """Base of the classifiers: `fit` is a reset, then passes of what `partial_fit` does.
 
     A subclass makes its core learner from fixed parameters and settled attributes
@@ -82,14 +72,6 @@ class OnlineClassifier(ClassifierMixin, Persistent):
     progress_: Progress
     _fixed: dict[str, Any]
     _kind: Kind
-
-    @abstractmethod
-    def _topk(self, matrix: _core.Matrix, k: int) -> tuple[NDArray[np.uint32], NDArray[np.float32]]:
-        """Return the ids of the k best labels of each row, best first, and their scores."""
-
-    def _above_threshold(self, matrix: _core.Matrix) -> sp.csr_matrix:
-        """Return an indicator of the labels predicted for each row, one column a label id."""
-        raise NotImplementedError  # only for estimators that take sets
 
     def _settle(self, batch: Batch, *, streaming: bool) -> None:
         """Choose from the first batch what was left to the data."""
@@ -232,13 +214,6 @@ class OnlineClassifier(ClassifierMixin, Persistent):
         checked = as_rows(self, X, reset=reset)
         return Batch(checked, as_matrix(checked), targets, weight)
 
-    def _require_form(self, targets: Targets) -> None:
-        if not targets.fits(self._kind):
-            raise ValueError(
-                f"y gives labels as {FORMS[targets.kind]}, expected {FORMS[self._kind]}, as in "
-                "the data learned before; fit a new estimator to change the task"
-            )
-
     def _start(self, batch: Batch, labels: list[Label], *, streaming: bool) -> None:
         """Begin with no knowledge but the order of some labels, for data like `batch`."""
         self._fixed = {
@@ -290,126 +265,6 @@ class OnlineClassifier(ClassifierMixin, Persistent):
                     rows, predicted = rows[counted], predicted[counted]
                     probability = None if probability is None else probability[counted]
                 self.progress_.add(targets.wrong(ids, rows, predicted), probability)
-
-    @property
-    def multilabel_(self) -> bool:
-        """Whether rows have sets of labels."""
-        return self._kind != "class"
-
-    def __sklearn_is_fitted__(self) -> bool:
-        """Tell scikit-learn whether anything was learned."""
-        return hasattr(self, "_learner")
-
-    @property
-    def classes_(self) -> NDArray[Any]:
-        """The labels, in the order of their ids, which is that of `predict_proba`'s columns."""
-        if not hasattr(self, "_vocabulary"):
-            raise AttributeError("classes_ is known once labels were seen")
-        return self._vocabulary.array
-
-    @property
-    def n_labels_(self) -> int:
-        """How many labels were learned, and can be predicted."""
-        check_is_fitted(self)
-        return int(self._learner.learned_labels)
-
-    def predict(self, X: Any) -> Any:
-        """Predict the best label of each row, or the set of its labels.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            The rows.
-
-        Returns
-        -------
-        array of shape (n_samples,), list of lists, or indicator matrix
-            In the form in which `y` was given.
-        """
-        matrix = self._matrix(X)
-        if not self.multilabel_:
-            ids, _ = self._topk(matrix, 1)
-            return self._vocabulary.array[ids[:, 0]]
-        indicator = self._above_threshold(matrix)
-        if self._kind == "sparse indicator":
-            return indicator
-        if self._kind == "indicator":
-            return indicator.toarray()
-        labels = self._vocabulary.array
-        return [
-            labels[indicator.indices[begin:end]].tolist()
-            for begin, end in zip(indicator.indptr[:-1], indicator.indptr[1:], strict=True)
-        ]
-
-    def predict_topk(self, X: Any, k: int = 5) -> tuple[NDArray[Any], NDArray[np.float32]]:
-        """Predict the k best labels of each row, best first.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            The rows.
-        k : int
-            How many labels; at most as many as were learned are returned.
-
-        Returns
-        -------
-        labels : array of shape (n_samples, k)
-            The labels; None where an algorithm that looks at some labels only found fewer.
-        scores : array of shape (n_samples, k)
-            Probabilities where the estimator defines them, else margins.
-        """
-        matrix = self._matrix(X)
-        if not isinstance(k, Integral) or k < 1:
-            raise ValueError(f"k is {k!r}, expected an integer from 1")
-        ids, scores = self._topk(matrix, min(int(k), self.n_labels_))
-        missing = ids == NO_LABEL
-        if not missing.any():
-            return self._vocabulary.array[ids], scores
-        labels = self._vocabulary.array.astype(object)[np.where(missing, 0, ids)]
-        labels[missing] = None
-        return labels, scores
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the share of rows whose best label is right.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            The rows.
-        y : array-like, list of lists, or indicator matrix
-            The true labels. For label sets the best label is right if it is in the set
-            (precision@1); rows without labels count as wrong.
-        sample_weight : array-like of shape (n_samples,), optional
-            How much each row counts.
-
-        Returns
-        -------
-        float
-            Accuracy, or precision@1.
-        """
-        targets = Targets.parse(y)
-        matrix = self._matrix(X)
-        if len(targets) != matrix.rows:
-            raise ValueError(f"X has {matrix.rows} rows, y has {len(targets)}")
-        self._require_form(targets)
-        best, _ = self._topk(matrix, 1)
-        rows = np.flatnonzero(np.diff(targets.offset))
-        right = np.zeros(matrix.rows)
-        right[rows] = ~targets.wrong(targets.ids(self._vocabulary), rows, best[rows, 0])
-        return float(np.average(right, weights=as_weights(sample_weight, matrix.rows)))
-
-    def _matrix(self, X: Any) -> _core.Matrix:
-        """Check rows to predict."""
-        check_is_fitted(self)
-        matrix = as_matrix(as_rows(self, X, reset=False))
-        self._check_learned()
-        return matrix
-
-    def _check_learned(self) -> None:
-        if self.n_labels_ == 0:
-            raise NotFittedError(
-                "no label was learned yet: all rows seen had no labels or weight zero"
-            )
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn what this estimator can do."""

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from labeltree import _core
-from labeltree.estimators.base import FORMS, Batch
+from labeltree.estimators.base import Batch
+from labeltree.estimators.prediction import FORMS
 from labeltree.estimators.tree import TreeClassifier
 from labeltree.labels import Targets
 

@@ -13,7 +13,8 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_random_state
 
 from labeltree import _core
-from labeltree.estimators.base import NO_LABEL, Batch, OnlineClassifier
+from labeltree.estimators.base import Batch, OnlineClassifier
+from labeltree.estimators.prediction import NO_LABEL
 from labeltree.treeview import NO_NODE, Tree
 from labeltree.validation import as_threads
 

@@ -1,0 +1,236 @@
+"""Estimators that know labels: what they predict, and how well."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+from labeltree import _core
+from labeltree.estimators.persistence import Persistent
+from labeltree.labels import Kind, Targets
+from labeltree.validation import as_matrix, as_rows, as_weights
+
+FORMS: dict[Kind, str] = {
+    "class": "one a row",
+    "sets": "a set a row",
+    "indicator": "an indicator matrix",
+    "sparse indicator": "an indicator matrix",
+}
+NO_LABEL = np.uint32(0xFFFFFFFF)  # the core's id for "none"
+
+
+class Predictor(Persistent):
+    """The part of an estimator that predicts; a subclass ranks labels (``_topk``)."""
+
+    n_features_in_: int
+
+    @abstractmethod
+    def _topk(self, matrix: _core.Matrix, k: int) -> tuple[NDArray[np.uint32], NDArray[np.float32]]:
+        """Return the ids of the k best labels of each row, best first, and their scores."""
+
+    def _above_threshold(self, matrix: _core.Matrix) -> sp.csr_matrix:
+        """Return an indicator of the labels predicted for each row, one column a label id."""
+        raise NotImplementedError  # only for estimators that take sets
+
+    @property
+    def multilabel_(self) -> bool:
+        """Whether rows have sets of labels."""
+        return self._kind != "class"
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Tell scikit-learn whether anything was learned."""
+        return hasattr(self, "_learner")
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The labels, in the order of their ids, which is that of `predict_proba`'s columns."""
+        if not hasattr(self, "_vocabulary"):
+            raise AttributeError("classes_ is known once labels were seen")
+        return self._vocabulary.array
+
+    @property
+    def n_labels_(self) -> int:
+        """How many labels were learned, and can be predicted."""
+        check_is_fitted(self)
+        return int(self._learner.learned_labels)
+
+    def predict(self, X: Any) -> Any:
+        """Predict the best label of each row, or the set of its labels.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        array of shape (n_samples,), list of lists, or indicator matrix
+            In the form in which `y` was given.
+        """
+        matrix = self._matrix(X)
+        if not self.multilabel_:
+            ids, _ = self._topk(matrix, 1)
+            return self._vocabulary.array[ids[:, 0]]
+        indicator = self._above_threshold(matrix)
+        if self._kind == "sparse indicator":
+            return indicator
+        if self._kind == "indicator":
+            return indicator.toarray()
+        labels = self._vocabulary.array
+        return [
+            labels[indicator.indices[begin:end]].tolist()
+            for begin, end in zip(indicator.indptr[:-1], indicator.indptr[1:], strict=True)
+        ]
+
+    def predict_topk(self, X: Any, k: int = 5) -> tuple[NDArray[Any], NDArray[np.float32]]:
+        """Predict the k best labels of each row, best first.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows.
+        k : int
+            How many labels; at most as many as were learned are returned.
+
+        Returns
+        -------
+        labels : array of shape (n_samples, k)
+            The labels; None where an algorithm that looks at some labels only found fewer.
+        scores : array of shape (n_samples, k)
+            Probabilities where the estimator defines them, else margins.
+        """
+        matrix = self._matrix(X)
+        ids, scores = self._topk(matrix, min(_count(k), self.n_labels_))
+        missing = ids == NO_LABEL
+        if not missing.any():
+            return self._vocabulary.array[ids], scores
+        labels = self._vocabulary.array.astype(object)[np.where(missing, 0, ids)]
+        labels[missing] = None
+        return labels, scores
+
+    def predict_one(self, x: Any, k: int | None = None) -> Any:
+        """Predict for one row, in little more than the time the model takes.
+
+        Parameters
+        ----------
+        x : dict, pair of arrays, or array of shape (n_features,)
+            The features and their values: a dict, or an array of feature numbers and one of as
+            many values, each feature once; or the values of all features.
+        k : int, optional
+            Ask for the k best labels.
+
+        Returns
+        -------
+        label, list of labels, or list of (label, score)
+            What `predict` gives for the row; with `k` the labels and scores of `predict_topk`.
+
+        Examples
+        --------
+        >>> from labeltree import RecallTreeClassifier
+        >>> clf = RecallTreeClassifier(random_state=0).fit([[1.0, 0.0], [0.0, 1.0]], ["a", "b"])
+        >>> clf.predict_one({0: 1.0})
+        'a'
+        """
+        matrix = self._row(x)
+        labels = self._vocabulary.array
+        if k is None and self.multilabel_:
+            return labels[self._above_threshold(matrix).indices].tolist()
+        wanted = 1 if k is None else _count(k)
+        ids, scores = self._topk(matrix, min(wanted, self.n_labels_))
+        found = [
+            (labels.item(i), score)
+            for i, score in zip(ids[0].tolist(), scores[0].tolist(), strict=True)
+            if i != NO_LABEL
+        ]
+        return found[0][0] if k is None else found
+
+    def _row(self, x: Any) -> _core.Matrix:
+        """Check the features of one row."""
+        if not hasattr(self, "_learner"):
+            check_is_fitted(self)
+        features = self.n_features_in_
+        if isinstance(x, dict):
+            x = np.fromiter(x.keys(), np.int64, len(x)), np.fromiter(x.values(), float, len(x))
+        if isinstance(x, tuple):
+            indices, values = np.asarray(x[0]), np.asarray(x[1], np.float32)
+            if indices.dtype != np.uint32:
+                if len(indices) and not 0 <= indices.min() <= indices.max() < features:
+                    raise ValueError(
+                        f"a feature is numbered {indices.min()} or {indices.max()}, expected "
+                        f"numbers from 0 to {features - 1}"
+                    )
+                indices = indices.astype(np.uint32)
+            offset = np.array([0, len(indices)])
+            matrix = _core.Matrix.sparse(offset, indices, values, features)
+        else:
+            values = np.ascontiguousarray(x, np.float32)
+            if values.shape != (features,):
+                raise ValueError(
+                    f"x has shape {values.shape}, expected ({features},): all features of one "
+                    "row; for some of them pass a dict"
+                )
+            matrix = _core.Matrix.dense(values[None])
+        self._check_learned()
+        return matrix
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the share of rows whose best label is right.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows.
+        y : array-like, list of lists, or indicator matrix
+            The true labels. For label sets the best label is right if it is in the set
+            (precision@1); rows without labels count as wrong.
+        sample_weight : array-like of shape (n_samples,), optional
+            How much each row counts.
+
+        Returns
+        -------
+        float
+            Accuracy, or precision@1.
+        """
+        targets = Targets.parse(y)
+        matrix = self._matrix(X)
+        if len(targets) != matrix.rows:
+            raise ValueError(f"X has {matrix.rows} rows, y has {len(targets)}")
+        self._require_form(targets)
+        best, _ = self._topk(matrix, 1)
+        rows = np.flatnonzero(np.diff(targets.offset))
+        right = np.zeros(matrix.rows)
+        right[rows] = ~targets.wrong(targets.ids(self._vocabulary), rows, best[rows, 0])
+        return float(np.average(right, weights=as_weights(sample_weight, matrix.rows)))
+
+    def _matrix(self, X: Any) -> _core.Matrix:
+        """Check rows to predict."""
+        check_is_fitted(self)
+        matrix = as_matrix(as_rows(self, X, reset=False))
+        self._check_learned()
+        return matrix
+
+    def _check_learned(self) -> None:
+        if self.n_labels_ == 0:
+            raise NotFittedError(
+                "no label was learned yet: all rows seen had no labels or weight zero"
+            )
+
+    def _require_form(self, targets: Targets) -> None:
+        if not targets.fits(self._kind):
+            raise ValueError(
+                f"y gives labels as {FORMS[targets.kind]}, expected {FORMS[self._kind]}, as in "
+                "the data learned before; fit a new estimator to change the task"
+            )
+
+
+def _count(k: Any) -> int:
+    if not isinstance(k, Integral) or k < 1:
+        raise ValueError(f"k is {k!r}, expected an integer from 1")
+    return int(k)
