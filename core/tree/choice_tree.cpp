@@ -122,29 +122,27 @@ void ChoiceTree::insert(LabelId label, const Example& x, Bank& bank) {
 }
 
 void ChoiceTree::learn(std::span<const LabelId> labels, const Example& x, float weight,
-                       const Rule& rule, Bank& bank) {
-  for (const LabelId label : labels) {
-    if (!has(label)) insert(label, x, bank);
-  }
-  below_.resize(nodes(), 0);
-  above_.clear();
+                       const Rule& rule, Bank& bank, std::vector<std::uint32_t>& below,
+                       std::vector<std::uint32_t>& above) const {
+  below.resize(std::max(below.size(), nodes()), 0);
+  above.clear();
   for (const LabelId label : labels) {
     for (std::uint32_t node = leaf_[label]; parent_[node] != none; node = parent_[node]) {
-      std::uint32_t& bits = below_[parent_[node]];
-      if (bits == 0) above_.push_back(parent_[node]);
+      std::uint32_t& bits = below[parent_[node]];
+      if (bits == 0) above.push_back(parent_[node]);
       bits |= 1u << slot_[node];
     }
   }
-  for (const std::uint32_t node : above_) {
+  for (const std::uint32_t node : above) {
     float p[width], y[width];
     bank.predict8(block_[node], x, p);
     unsigned active = 0;
     for (std::size_t c = 0; c < width; ++c) {
-      y[c] = below_[node] >> c & 1 ? 1.0f : -1.0f;
+      y[c] = below[node] >> c & 1 ? 1.0f : -1.0f;
       if (children(node)[c] != none) active |= 1u << c;
     }
     bank.learn8(block_[node], x, p, y, weight, rule, active);
-    below_[node] = 0;
+    below[node] = 0;
   }
 }
 
@@ -159,6 +157,7 @@ void ChoiceTree::search(const Example& x, std::size_t n, std::size_t budget, con
     std::pop_heap(open.begin(), open.end(), less_probable);
     const Reached best = open.back();
     open.pop_back();
+    if (!open.empty() && !is_leaf(open.front().node)) bank.prefetch(block_[open.front().node], x);
     if (is_leaf(best.node)) {
       const LabelId label = label_[best.node];
       if (counts[label] > 0.0) found.push_back({best.log_probability, label});

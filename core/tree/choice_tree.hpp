@@ -31,9 +31,14 @@ class ChoiceTree {
   // Builds the tree top-down from clusters; it must be empty.
   void organize(LabelClusters& clusters, Bank& bank);
 
-  // Makes every label of a set a leaf and trains the nodes above.
+  // Makes a leaf of a label that has none.
+  void insert(LabelId label, const Example& x, Bank& bank);
+
+  // Trains the nodes above the labels of a set, which all have leaves. `below` and `above` are
+  // memory to be used again; `below` stays zero.
   void learn(std::span<const LabelId> labels, const Example& x, float weight, const Rule& rule,
-             Bank& bank);
+             Bank& bank, std::vector<std::uint32_t>& below,
+             std::vector<std::uint32_t>& above) const;
 
   // Appends up to `n` labels, the most probable first, with their log-probabilities: best-first,
   // expanding `budget` nodes (0: any number) before it follows as many to one leaf each.
@@ -63,7 +68,6 @@ class ChoiceTree {
   bool is_leaf(std::uint32_t node) const { return label_[node] != no_label; }
   const std::uint32_t* children(std::uint32_t node) const { return &child_[node * width]; }
   void child_probabilities(std::uint32_t node, const Example& x, const Bank& bank, float* p) const;
-  void insert(LabelId label, const Example& x, Bank& bank);
 
   float alpha_;
   bool exclusive_;
@@ -75,8 +79,6 @@ class ChoiceTree {
   std::vector<std::uint32_t> leaves_;  // below a node
   std::vector<std::uint32_t> block_;   // of eight models in the bank; none for a leaf
   std::vector<std::uint32_t> leaf_;    // of each label; none if it has none
-  std::vector<std::uint32_t> below_;   // memory of learn: the children with labels, as bits
-  std::vector<std::uint32_t> above_;   // memory of learn: the nodes to train
 };
 
 }  // namespace labeltree

@@ -1,6 +1,7 @@
 #include "tree/label_tree.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -88,7 +89,10 @@ void LabelTree::gather(std::size_t k, std::span<const LabelId> without, float we
   }
   LabelIndex::forget(scratch.similar);
   if (params_.index_length == 0) return;
-  index_.find(x, std::max(k, params_.index_candidates), without, weight, scratch.similar);
+  {
+    const std::shared_lock lock(index_mutex_);
+    index_.find(x, std::max(k, params_.index_candidates), without, weight, scratch.similar);
+  }
   for (const LabelId label : scratch.similar.nearest) {
     if (counts_[label] > 0.0) place(label);
   }
@@ -108,6 +112,7 @@ void LabelTree::visit_blocks(Scratch& scratch, Visit visit) const {
   for (std::size_t begin = 0, end = 0; begin < order.size(); begin = end) {
     const std::size_t block = model(order[begin]) / 8;
     while (end < order.size() && model(order[end]) / 8 == block) ++end;
+    if (end < order.size()) bank_.prefetch(model(order[end]) / 8, scratch.examples[0]);
     visit(block, std::span<const std::uint32_t>(order.data() + begin, end - begin));
   }
 }
@@ -201,17 +206,38 @@ void LabelTree::train_scorers(std::span<const LabelId> y, float weight, Scratch&
   });
 }
 
+// Whether a label has no leaf in a tree.
+bool LabelTree::lacks_place(LabelId label) const {
+  return std::any_of(trees_.begin(), trees_.end(),
+                     [&](const ChoiceTree& tree) { return !tree.has(label); });
+}
+
+// Gives the labels of an example their leaves, and its candidates their scorers.
+void LabelTree::make_places(std::span<const LabelId> y, Scratch& scratch) {
+  const std::unique_lock lock(growth_);
+  for (const LabelId label : y) {
+    for (ChoiceTree& tree : trees_) {
+      if (!tree.has(label)) tree.insert(label, scratch.examples[0], bank_);
+    }
+  }
+  if (!params_.scorers) return;
+  for (const LabelId label : scratch.candidates) {
+    if (scorer_[label] == none) add_scorer(label);
+  }
+}
+
 void LabelTree::learn_set(std::span<const LabelId> y, float weight, bool ranked,
                           Scratch& scratch) {
   const Example x = scratch.examples[0];
+  std::shared_lock lock(growth_);
   if (!ranked || again_) {  // in a later pass the index has the example already: leave it out
     gather(0, again_ ? y : std::span<const LabelId>{}, weight, scratch);
   }
   for (const LabelId label : y) {
     const bool found = contains(scratch.candidates, label);
     if (!again_) {
-      sought_ += weight;
-      found_ += found ? weight : 0.0f;
+      std::atomic_ref(sought_).fetch_add(weight, std::memory_order_relaxed);
+      if (found) std::atomic_ref(found_).fetch_add(weight, std::memory_order_relaxed);
     }
     // The true label learns even if it was missed. Of a set this would favour labels that are
     // often missed: nothing weighs against it when they should not be predicted.
@@ -220,20 +246,27 @@ void LabelTree::learn_set(std::span<const LabelId> y, float weight, bool ranked,
       scratch.evidence.push_back(0.0f);
     }
   }
-  if (params_.scorers) {
-    for (const LabelId label : scratch.candidates) {
-      if (scorer_[label] == none) add_scorer(label);
-    }
-    train_scorers(y, weight, scratch);
+  const bool complete =
+      std::none_of(y.begin(), y.end(), [&](LabelId label) { return lacks_place(label); }) &&
+      (!params_.scorers ||
+       std::none_of(scratch.candidates.begin(), scratch.candidates.end(),
+                    [&](LabelId label) { return scorer_[label] == none; }));
+  if (!complete) {
+    lock.unlock();
+    make_places(y, scratch);
+    lock.lock();
   }
+  if (params_.scorers) train_scorers(y, weight, scratch);
   const bool indexed = params_.index_length > 0;
   if (!indexed || !again_) {  // beside an index, trees that see a row again only learn it by heart
-    for (ChoiceTree& tree : trees_) tree.learn(y, x, weight, params_.tree, bank_);
+    for (const ChoiceTree& tree : trees_) {
+      tree.learn(y, x, weight, params_.tree, bank_, scratch.below, scratch.above);
+    }
   }
-  for (const LabelId label : y) {
-    count(label, weight);
-    if (indexed && !again_) index_.add(label, x, weight);
-  }
+  for (const LabelId label : y) count(label, weight);
+  if (!indexed || again_) return;
+  const std::unique_lock adding(index_mutex_);
+  for (const LabelId label : y) index_.add(label, x, weight);
 }
 
 void LabelTree::label_probability(const Matrix& X, const LabelId* labels,

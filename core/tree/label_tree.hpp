@@ -57,6 +57,7 @@ class LabelTree : public TreeLearner {
  protected:
   void learn_set(std::span<const LabelId> y, float weight, bool ranked, Scratch& scratch) override;
   void rank(std::size_t k, Scratch& scratch) const override;
+  bool learns_together() const override { return true; }
 
  private:
   static constexpr std::uint32_t none = 0xffffffffu;
@@ -65,6 +66,8 @@ class LabelTree : public TreeLearner {
               Scratch& scratch) const;
   void score(Scratch& scratch) const;
   void train_scorers(std::span<const LabelId> y, float weight, Scratch& scratch);
+  bool lacks_place(LabelId label) const;
+  void make_places(std::span<const LabelId> y, Scratch& scratch);
   void add_scorer(LabelId label);
   template <class Visit> void visit_blocks(Scratch& scratch, Visit visit) const;
   void normalize(std::vector<ScoredLabel>& scored) const;
@@ -72,6 +75,7 @@ class LabelTree : public TreeLearner {
   LabelTreeParams params_;
   std::vector<ChoiceTree> trees_;
   LabelIndex index_;
+  mutable std::shared_mutex index_mutex_;  // threads that learn find labels in it, or add one
   std::vector<std::uint32_t> scorer_;  // a label's model in the bank; none before it is needed
   std::uint32_t next_scorer_ = 0;      // the model of the next scorer; a multiple of 8: none left
   double sought_ = 0.0;

@@ -1,6 +1,7 @@
 #include "tree/tree_learner.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <limits>
 
 namespace labeltree {
@@ -21,38 +22,54 @@ void TreeLearner::visit_state(StateVisitor& state) {
   learned_labels_ = labels() - std::count(counts_.begin(), counts_.end(), 0.0);
 }
 
-void TreeLearner::learn(const Matrix& X, const LabelSets& y, const float* weight,
-                        const std::int64_t* order, std::size_t n, std::size_t /*threads*/,
-                        LabelId* predicted, float* probability, const StopRequested& stop) {
-  const auto loan = scratch_.borrow();
-  Scratch& scratch = *loan;
-  for (std::size_t i = 0; i < n && !stop(); ++i) {
-    const auto row = static_cast<std::size_t>(order[i]);
-    const float w = weight == nullptr ? 1.0f : weight[row];
-    scratch.examples.clear();
-    if (w > 0.0f) {
-      bank_.observe(X, row, w, scratch.examples);
-    } else {
-      bank_.encode(X, row, scratch.examples);
-    }
-    const bool ranked = predicted != nullptr && learned_labels_ > 0;
-    if (predicted != nullptr) {
-      scratch.ranked.clear();
-      if (ranked) rank(1, scratch);
-      predicted[i] = scratch.ranked.empty() ? no_label : scratch.ranked[0].label;
-    }
-    if (probability != nullptr && !y[row].empty()) {
-      probability[i] = probability_of(y[row][0], scratch);
-    }
-    if (w > 0.0f && !y[row].empty()) learn_set(y[row], w, ranked, scratch);
-    ++examples_;
+void TreeLearner::learn_row(const Matrix& X, const LabelSets& y, std::size_t row, float weight,
+                            LabelId* predicted, float* probability, Scratch& scratch) {
+  scratch.examples.clear();
+  if (weight > 0.0f) {
+    const std::lock_guard lock(observing_);
+    bank_.observe(X, row, weight, scratch.examples);
+  } else {
+    bank_.encode(X, row, scratch.examples);
   }
+  const bool ranked = predicted != nullptr && learned_labels() > 0;
+  if (predicted != nullptr) {
+    const std::shared_lock lock(growth_);
+    scratch.ranked.clear();
+    if (ranked) rank(1, scratch);
+    *predicted = scratch.ranked.empty() ? no_label : scratch.ranked[0].label;
+  }
+  if (probability != nullptr && !y[row].empty()) *probability = probability_of(y[row][0], scratch);
+  if (weight > 0.0f && !y[row].empty()) learn_set(y[row], weight, ranked, scratch);
+  std::atomic_ref(examples_).fetch_add(1, std::memory_order_relaxed);
+}
+
+void TreeLearner::learn(const Matrix& X, const LabelSets& y, const float* weight,
+                        const std::int64_t* order, std::size_t n, std::size_t threads,
+                        LabelId* predicted, float* probability, const StopRequested& stop) {
+  if (!learns_together()) threads = 1;
+  const std::size_t together = threads == 1 ? 1 : 8;  // rows that a thread takes at once
+  std::atomic<std::size_t> next = 0;
+  std::atomic<bool> stopped = false;
+  parallel_for(threads, threads, [&](std::size_t, std::size_t, std::size_t thread) {
+    const auto loan = scratch_.borrow();
+    while (!stopped) {
+      if (thread == 0 && stop()) stopped = true;
+      const std::size_t begin = stopped ? n : next.fetch_add(together);
+      if (begin >= n) return;
+      for (std::size_t i = begin; i < std::min(begin + together, n); ++i) {
+        const auto row = static_cast<std::size_t>(order[i]);
+        learn_row(X, y, row, weight == nullptr ? 1.0f : weight[row],
+                  predicted == nullptr ? nullptr : predicted + i,
+                  probability == nullptr ? nullptr : probability + i, *loan);
+      }
+    }
+  });
 }
 
 bool TreeLearner::count(LabelId y, float weight) {
-  const bool seen = counts_[y] > 0.0;
-  if (!seen) ++learned_labels_;
-  counts_[y] += weight;
+  const bool seen =
+      std::atomic_ref(counts_[y]).fetch_add(weight, std::memory_order_relaxed) > 0.0;
+  if (!seen) std::atomic_ref(learned_labels_).fetch_add(1, std::memory_order_relaxed);
   return seen;
 }
 

@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
+#include <shared_mutex>
 #include <span>
 #include <vector>
 
@@ -54,7 +56,8 @@ class TreeLearner : public Learner {
   const Bank& bank() const override { return bank_; }
   void visit_state(StateVisitor& state) override;
 
-  // One thread learns, whatever `threads` says: every example may change the tree.
+  // One thread learns, whatever `threads` says, unless the learner allows for more: every example
+  // may change the tree.
   void learn(const Matrix& X, const LabelSets& y, const float* weight, const std::int64_t* order,
              std::size_t n, std::size_t threads, LabelId* predicted, float* probability,
              const StopRequested& stop) override;
@@ -81,8 +84,15 @@ class TreeLearner : public Learner {
     float unfound = 0.0f;                // what to add for all of them
     std::vector<ScoredLabel> found;
     std::vector<std::uint32_t> order;
+    std::vector<std::uint32_t> below;    // the children with labels of each node, as bits
+    std::vector<std::uint32_t> above;    // the nodes above the labels
     Similar similar;
   };
+
+  // Whether several threads may learn, each an example of its own. learn_set then takes growth_
+  // for itself: shared, or exclusive to add nodes, models or labels. Weights are read and written
+  // without a lock: an update may be lost, and no two runs are quite alike.
+  virtual bool learns_together() const { return false; }
 
   // Learns an example with the given labels, at least one. `ranked` tells whether rank(1, scratch)
   // was called for it just before.
@@ -91,7 +101,7 @@ class TreeLearner : public Learner {
   // Learns an example of one label. `seen` tells whether the label was learned before.
   virtual void learn_one(LabelId /*y*/, float /*weight*/, bool /*seen*/, Scratch& /*scratch*/) {}
 
-  // Counts an example of a label; returns whether there was one before.
+  // Counts an example of a label, in any thread; returns whether there was one before.
   bool count(LabelId y, float weight);
 
   // Writes up to k labels into scratch.ranked, best first, for the example in scratch.examples.
@@ -104,8 +114,13 @@ class TreeLearner : public Learner {
   Bank bank_;
   std::vector<double> counts_;  // weight of the examples of each label
   mutable Pool<Scratch> scratch_;
+  std::shared_mutex growth_;
 
  private:
+  void learn_row(const Matrix& X, const LabelSets& y, std::size_t row, float weight,
+                 LabelId* predicted, float* probability, Scratch& scratch);
+
+  std::mutex observing_;
   std::size_t learned_labels_ = 0;
   std::uint64_t examples_ = 0;
 };

@@ -110,3 +110,40 @@ def test_rows_of_weight_zero_do_not_shape_the_trees(problem):
     clf = LabelTreeClassifier(random_state=0).fit(X, y, sample_weight=weight)
     assert set(clf.tree_.label) - {None} == set(y[y >= 5])
     np.testing.assert_allclose(clf.predict_proba(X).sum(axis=1), 1.0, rtol=1e-4)
+
+
+class TestThreadsThatLearn:
+    """Several threads: nothing is lost but now and then an update of a weight."""
+
+    @pytest.fixture
+    def stream(self):
+        return make_multiclass(8000, 300, n_features=2000, nnz=12, skew=0.5, random_state=3)
+
+    @pytest.mark.parametrize("sets", [False, True])
+    @pytest.mark.parametrize("params", [{}, {"index_length": 0, "n_trees": 2}], ids=str)
+    def test_every_example_counts_once_and_labels_come_at_any_time(self, stream, params, sets):
+        X, y = stream
+        labels = [sorted({int(label), int(label) // 2}) for label in y] if sets else y
+        clf = LabelTreeClassifier(learn_jobs=6, random_state=0, **params).partial_fit(X, labels)
+        alone = LabelTreeClassifier(random_state=0, **params).partial_fit(X, labels)
+        state, expected = clf._learner.state(), alone._learner.state()
+        np.testing.assert_array_equal(state["counts"], expected["counts"])
+        assert state["examples"] == expected["examples"] == len(y)
+        assert state["sought"] == expected["sought"]
+        assert clf.n_labels_ == alone.n_labels_
+        assert clf.progress_.examples == len(y)
+        alone._make_learner().restore(state)  # checks that trees, index and scorers are sound
+        assert abs(clf.score(X, labels) - alone.score(X, labels)) < 0.05
+
+    def test_fit_learns_as_well(self, stream):
+        X, y = stream
+        clf = LabelTreeClassifier(learn_jobs=2, random_state=0).fit(X[:6000], y[:6000])
+        alone = LabelTreeClassifier(random_state=0).fit(X[:6000], y[:6000])
+        assert clf.score(X[6000:], y[6000:]) > alone.score(X[6000:], y[6000:]) - 0.02
+
+    def test_one_thread_repeats_itself_whatever_serves_predictions(self, stream):
+        X, y = stream
+        a = LabelTreeClassifier(n_jobs=2, random_state=0).fit(X[:500], y[:500])
+        b = LabelTreeClassifier(random_state=0).fit(X[:500], y[:500])
+        for name, array in a._learner.state().items():
+            np.testing.assert_array_equal(b._learner.state()[name], array, name)

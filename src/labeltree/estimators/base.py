@@ -9,7 +9,6 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _num_samples
@@ -30,7 +29,7 @@ class Batch(NamedTuple):
     weight: NDArray[np.float32] | None
 
 
-class OnlineClassifier(ClassifierMixin, Predictor):
+class OnlineClassifier(Predictor):
     """Base of the classifiers: `fit` is a reset, then passes of what `partial_fit` does.
 
     A subclass makes its core learner from fixed parameters and settled attributes
@@ -225,6 +224,10 @@ class OnlineClassifier(ClassifierMixin, Predictor):
         self._learner = self._make_learner()
         self.progress_ = Progress()
 
+    def _learning_threads(self) -> int:
+        """Return how many threads may learn."""
+        return as_threads(self.n_jobs)
+
     def _learn(
         self,
         batch: Batch,
@@ -235,7 +238,7 @@ class OnlineClassifier(ClassifierMixin, Predictor):
     ) -> None:
         """Learn rows in the given order; count progressive errors if `record`."""
         targets = batch.targets
-        threads = as_threads(self.n_jobs)
+        threads = self._learning_threads()
         new = self._vocabulary.missing([*declared, *targets.by_appearance()])
         self._learner.resize(len(self._vocabulary) + len(new))  # fails first if memory runs out
         self._vocabulary.add(new)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
@@ -26,7 +27,7 @@ FORMS: dict[Kind, str] = {
 NO_LABEL = np.uint32(0xFFFFFFFF)  # the core's id for "none"
 
 
-class Predictor(Persistent):
+class Predictor(ClassifierMixin, Persistent):
     """The part of an estimator that predicts; a subclass ranks labels (``_topk``)."""
 
     n_features_in_: int
@@ -157,10 +158,14 @@ class Predictor(Persistent):
             check_is_fitted(self)
         features = self.n_features_in_
         if isinstance(x, dict):
-            x = np.fromiter(x.keys(), np.int64, len(x)), np.fromiter(x.values(), float, len(x))
+            x = list(x.keys()), list(x.values())
         if isinstance(x, tuple):
-            indices, values = np.asarray(x[0]), np.asarray(x[1], np.float32)
+            indices, values = np.asarray(x[0]), _floats(x[1])
             if indices.dtype != np.uint32:
+                if indices.dtype.kind not in "iu" and len(indices):
+                    raise ValueError(
+                        f"the features of x are numbers, but {indices.flat[0]!r} was given"
+                    )
                 if len(indices) and not 0 <= indices.min() <= indices.max() < features:
                     raise ValueError(
                         f"a feature is numbered {indices.min()} or {indices.max()}, expected "
@@ -170,7 +175,7 @@ class Predictor(Persistent):
             offset = np.array([0, len(indices)])
             matrix = _core.Matrix.sparse(offset, indices, values, features)
         else:
-            values = np.ascontiguousarray(x, np.float32)
+            values = _floats(x)
             if values.shape != (features,):
                 raise ValueError(
                     f"x has shape {values.shape}, expected ({features},): all features of one "
@@ -228,6 +233,11 @@ class Predictor(Persistent):
                 f"y gives labels as {FORMS[targets.kind]}, expected {FORMS[self._kind]}, as in "
                 "the data learned before; fit a new estimator to change the task"
             )
+
+
+def _floats(values: Any) -> NDArray[np.float32]:
+    with np.errstate(over="ignore"):  # the core refuses what is not finite
+        return np.ascontiguousarray(values, np.float32)
 
 
 def _count(k: Any) -> int:

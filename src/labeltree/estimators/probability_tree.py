@@ -142,6 +142,9 @@ class ProbabilityTreeClassifier(TreeClassifier):
                     f"{' or '.join(map(repr, values))} for label sets"
                 )
 
+    def _learning_threads(self) -> int:
+        return 1  # so that two runs give the same model
+
     def _make_learner(self) -> _core.ProbabilityTree | _core.LabelTree:
         fixed = self._fixed
         if self.multilabel_:

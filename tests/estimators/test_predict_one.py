@@ -1,0 +1,89 @@
+"""One row at a time gives what a batch gives, for every estimator and form of a row."""
+
+import numpy as np
+import pytest
+
+from labeltree.datasets import make_multiclass
+from labeltree.estimators import ESTIMATORS
+
+FEATURES = 40
+
+
+@pytest.fixture(scope="module")
+def problem():
+    return make_multiclass(400, 12, n_features=FEATURES, nnz=6, noise=0.5, random_state=0)
+
+
+@pytest.fixture(scope="module", params=list(ESTIMATORS))
+def clf(request, problem):
+    X, y = problem
+    if request.param == "LdSMClassifier":
+        y = [[label] for label in y.tolist()]
+    return ESTIMATORS[request.param](random_state=0).fit(X, y)
+
+
+def sparse_row(X, i):
+    entries = slice(X.indptr[i], X.indptr[i + 1])
+    return X.indices[entries], X.data[entries]
+
+
+def test_every_form_of_a_row_gives_what_predict_gives(clf, problem):
+    X, _ = problem
+    expected = list(clf.predict(X[:20]))
+    for i in range(20):
+        indices, values = sparse_row(X, i)
+        as_dict = dict(zip(indices.tolist(), values.tolist(), strict=True))
+        for x in (as_dict, (indices, values), (indices.astype(np.uint32), values)):
+            assert clf.predict_one(x) == expected[i]
+        assert clf.predict_one(X[i].toarray()[0]) == clf.predict(X[i].toarray())[0]
+
+
+def test_the_k_best_are_those_of_predict_topk(clf, problem):
+    X, _ = problem
+    labels, scores = clf.predict_topk(X[:20], 3)
+    for i in range(20):
+        found = clf.predict_one(sparse_row(X, i), k=3)
+        known = [label for label in labels[i].tolist() if label is not None]
+        assert [label for label, _ in found] == known
+        np.testing.assert_allclose([score for _, score in found], scores[i, : len(known)])
+
+
+def test_labels_are_plain_python_values(problem):
+    X, y = problem
+    for labels, kind in ((y, int), (y.astype(str), str)):
+        clf = ESTIMATORS["ProbabilityTreeClassifier"](random_state=0).fit(X, labels)
+        assert type(clf.predict_one({0: 1.0})) is kind
+        ((label, score),) = clf.predict_one({}, k=1)
+        assert type(label) is kind
+        assert type(score) is float
+
+
+@pytest.mark.parametrize(
+    ("x", "message"),
+    [
+        ({FEATURES: 1.0}, f"a feature is numbered 40 or 40, expected numbers from 0 to {39}"),
+        ({-1: 1.0}, "a feature is numbered -1 or -1"),
+        (([0, 1], [1.0]), "indices and values differ in length"),
+        ((np.array([99], np.uint32), [1.0]), "feature index 99 is not below the number of"),
+        ({0: np.nan}, "value 0 is not finite"),
+        ({0: 1e300}, "value 0 is not finite"),
+        ({"word": 1.0}, "the features of x are numbers"),
+        ((np.array([0.5]), [1.0]), "the features of x are numbers"),
+        (np.ones(3), r"x has shape \(3,\), expected \(40,\)"),
+        (np.ones((1, FEATURES)), r"x has shape \(1, 40\)"),
+    ],
+    ids=str,
+)
+def test_bad_rows(clf, x, message):
+    with pytest.raises(ValueError, match=message):
+        clf.predict_one(x)
+
+
+def test_bad_k(clf):
+    with pytest.raises(ValueError, match="k is 0, expected an integer from 1"):
+        clf.predict_one({}, k=0)
+
+
+def test_an_estimator_that_was_not_fitted():
+    with pytest.raises(ValueError, match="not fitted"):
+        ESTIMATORS["LabelTreeClassifier"]().predict_one({0: 1.0})
