@@ -108,12 +108,11 @@ def system(cell: Cell) -> str:
 
 def figures(groups: Groups, data: str) -> list[str]:
     """Return the table of one data set."""
-    rows = [
-        [system(cell), str(cell.threads), *(spread([f(run) for run in runs]) for f in show)]
-        for cell, runs in groups.items()
-        if cell.data == data
-        for show in [FIGURES.values()]
-    ]
+    rows = []
+    for cell, runs in groups.items():
+        if cell.data == data:
+            shown = [spread([figure(run) for run in runs]) for figure in FIGURES.values()]
+            rows.append([system(cell), str(cell.threads), *shown])
     return table(["system", "threads", *FIGURES], rows)
 
 
@@ -136,8 +135,7 @@ def ratios(groups: Groups) -> list[list[str]]:
         gain = [100 * (ours["precision@1"] - theirs["precision@1"]) for ours, theirs in both]
         row.append(spread(list(gain), signed))
         for name, reading in RATIOS.values():
-            with_text = {"train": "train", "predict": "predict"}.get(name) in found.from_text
-            keys = [name, reading] if reading and with_text else [name]
+            keys = [name, reading] if name in found.from_text else [name]
             row.append(spread([sum(t[k] for k in keys) / sum(o[k] for k in keys) for o, t in both]))
         rows.append(row)
     return rows
@@ -166,7 +164,7 @@ def not_measured(results: dict[str, Any]) -> list[str]:
         for name, found in results["peers"].items()
         if "reason" in found
     ]
-    reasons: dict[tuple[str, str, str, int, str], list[str]] = defaultdict(list)
+    reasons: dict[tuple[str, str, str], list[str]] = defaultdict(list)
     for run in results["runs"]:
         if run["status"] != OK:
             text = (
@@ -203,7 +201,8 @@ def page(results: dict[str, Any], plots: dict[str, str]) -> str:
     if rows:
         heading = ["data", "system", "threads", "training", "batch", "P@1"]
         lines += [
-            "\n## More threads\n\nHow many times quicker than with one; the change of P@1 in points.\n",
+            "\n## More threads\n",
+            "How many times quicker than with one; the change of P@1 in points.\n",
             *table(heading, rows),
         ]
     for data in dict.fromkeys(cell.data for cell in groups):

@@ -18,8 +18,9 @@ OPTIONS = {"recall_tree": "--recall_tree", "lom_tree": "--log_multi", "one_again
 class Learner(Peer):
     """Vowpal Wabbit through its Python package; files are read by the native parser.
 
-    Single labels are numbered from 1, those of sets from 0, as its reductions want them. All
-    algorithms give the best label of a row, and of sets the probability of every label.
+    Single labels are numbered from 1, those of sets from 0, as its reductions want them. Of single
+    labels it gives the best; of sets, in a batch, the probability of every label, and for a row
+    alone those above one half.
     """
 
     installs: ClassVar[tuple[tuple[str, ...], ...]] = (("vowpalwabbit", "numpy"),)
@@ -61,20 +62,24 @@ class Learner(Peer):
 
     def load(self, path: Path) -> Any:
         """Load for single rows; the batch is read by a workspace of its own."""
-        return path, self._workspace(path)
-
-    def _workspace(self, path: Path, more: str = "") -> Any:
         from vowpalwabbit import Workspace
 
-        ranks = "--probabilities" if self.task.shape.sets else ""
-        return Workspace(f"--quiet -t -i {path} {ranks} {more}")
+        return path, Workspace(f"--quiet -t -i {path}")
 
     def batch(self, model: Any, source: Any) -> Callable[[], Any]:
         """Load the model, and return what reads and predicts a file."""
+        from vowpalwabbit import Workspace
+
         path, _ = model
         answers = path.with_name("predictions")
+        ranks = ""
+        if self.task.shape.sets:
+            # Version 9.11 does not clear the probabilities of an example's place in the queue
+            # when the next row takes it, and repeats the old ones: each row needs its own place.
+            with open(source) as file:
+                ranks = f"--probabilities --ring_size {1 + sum(1 for _ in file)}"
         # A file named without -d is read when `run_parser` is called, not at once.
-        workspace = self._workspace(path, f"-p {answers} {source}")
+        workspace = Workspace(f"--quiet -t -i {path} -p {answers} {ranks} {source}")
 
         def run() -> Path:
             workspace.run_parser()
