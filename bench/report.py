@@ -7,7 +7,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from bench.peers import FIRST, peer
+from bench.peers import FIRST, NAMES, peer
 from bench.runs import OK, Cell
 
 Runs = list[dict[str, Any]]
@@ -215,36 +215,38 @@ def page(results: dict[str, Any], plots: dict[str, str]) -> str:
 def draw(groups: Groups, path: Path, title: str, seconds: Any) -> None:
     """Draw precision@1 against a time of each run's, one panel a data set."""
     from matplotlib.figure import Figure
+    from matplotlib.ticker import LogLocator, NullFormatter
 
     data_sets = list(dict.fromkeys(cell.data for cell in groups))
-    systems = list(dict.fromkeys((cell.peer, cell.algorithm) for cell in groups))
-    peers = list(dict.fromkeys(name for name, _ in systems))
+    systems = {(name, algorithm) for _, name, algorithm, _ in groups}
+    ordered = [(name, a) for name in NAMES for a in peer(name).algorithms if (name, a) in systems]
     columns = min(3, len(data_sets))
     count = -(-len(data_sets) // columns)
     figure = Figure(figsize=(4.2 * columns + 2.5, 3.6 * count), layout="constrained")
     axes = figure.subplots(count, columns, squeeze=False).ravel()
     for axis, data in zip(axes, data_sets, strict=False):
-        for name, algorithm in systems:
+        for name, algorithm in ordered:
             runs = groups.get(Cell(data, name, algorithm, 1), [])
             if runs:
-                mine = [a for n, a in systems if n == name]
                 axis.plot(
                     statistics.median(map(seconds, runs)),
                     statistics.median(100 * run["precision@1"] for run in runs),
                     linestyle="none",
-                    marker="os^Dv*P"[mine.index(algorithm) % 7],
-                    color=f"C{peers.index(name)}",
+                    marker="os^Dv*P"[list(peer(name).algorithms).index(algorithm)],
+                    color=f"C{NAMES.index(name)}",
                     label=f"{name} {algorithm}",
                 )
         axis.set(title=data, xscale="log", xlabel=title, ylabel="precision@1, %")
+        axis.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axis.xaxis.set_major_formatter("{x:g}")
+        axis.xaxis.set_minor_formatter(NullFormatter())
         axis.grid(alpha=0.3)
     for axis in axes[len(data_sets) :]:
         axis.remove()
-    legend = {
-        label: handle
-        for axis in axes[: len(data_sets)]
-        for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)
-    }
+    shown = [axis.get_legend_handles_labels() for axis in axes[: len(data_sets)]]
+    known = {label: handle for pair in shown for handle, label in zip(*pair, strict=True)}
+    names = [f"{name} {algorithm}" for name, algorithm in ordered]
+    legend = {name: known[name] for name in names}
     figure.legend(list(legend.values()), list(legend), loc="outside right upper", fontsize=8)
     figure.savefig(path, dpi=110)
 
