@@ -116,8 +116,9 @@ def main() -> None:
     """Do what the arguments say."""
     name, phase, *rest = sys.argv[1:]
     found = peer(name)
+    for module in found.modules:
+        importlib.import_module(module)
     if phase == "check":
-        importlib.import_module(found.module)
         result: dict[str, Any] = {"version": importlib.metadata.version(found.distribution)}
     else:
         data, work, task = rest

@@ -62,7 +62,7 @@ def test_one_command_writes_a_report_and_says_what_could_not_be_installed(tmp_pa
         assert run["precision@1"] == 1.0
         assert run["precision@5"] == pytest.approx(0.2)
         assert 0 < run["p50"] <= run["p99"]
-        assert run["train"] > 0
+        assert 0 < run["train"] < 1  # without imports
         assert run["model"] > 0
         assert min(run["memory_train"], run["memory_predict"]) > 10e6
     page = (out / "report.md").read_text()
@@ -76,7 +76,7 @@ def test_one_command_writes_a_report_and_says_what_could_not_be_installed(tmp_pa
     with pytest.raises(SystemExit, match="passes"):
         command.main([*arguments, "--resume", "--passes", "1"])
     monkeypatch.setattr(runs, "make_run", lambda *_: pytest.fail("a run was repeated"))
-    command.main([*arguments, "--resume"])
+    command.main([*arguments, "--resume", "--peers", "labeltree"])
     assert json.loads((out / "results.json").read_text()) == results
 
 

@@ -39,8 +39,8 @@ class Peer:
     installs: ClassVar[tuple[tuple[str, ...], ...]] = ()
     # What the system is called on the package index.
     distribution: ClassVar[str]
-    # A module of it; that it can be imported shows that the installation works.
-    module: ClassVar[str]
+    # What the methods import: imported before anything is timed, and to check an installation.
+    modules: ClassVar[tuple[str, ...]]
     # Each algorithm, and labeltree's that it is compared with.
     algorithms: ClassVar[dict[str, str]]
     # Which of "train" and "predict" start from a text file, so that their time has reading in it.

@@ -20,7 +20,7 @@ class Learner(Peer):
 
     installs: ClassVar[tuple[tuple[str, ...], ...]] = (("fasttext-wheel", "numpy<2"),)
     distribution: ClassVar[str] = "fasttext-wheel"
-    module: ClassVar[str] = "fasttext"
+    modules: ClassVar[tuple[str, ...]] = ("fasttext",)
     algorithms: ClassVar[dict[str, str]] = {"supervised": "label_tree"}
     from_text: ClassVar[frozenset[str]] = frozenset({"train"})
 

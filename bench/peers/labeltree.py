@@ -27,7 +27,7 @@ class Learner(Peer):
     """labeltree, as it is installed beside the command."""
 
     distribution: ClassVar[str] = "labeltree"
-    module: ClassVar[str] = "labeltree"
+    modules: ClassVar[tuple[str, ...]] = ("labeltree.data", "labeltree.estimators")
     algorithms: ClassVar[dict[str, str]] = {name: name for name in ESTIMATORS}
 
     @classmethod

@@ -22,7 +22,7 @@ class Learner(Peer):
         ("numpy<2", "scipy<1.14", "scikit-learn"),
     )
     distribution: ClassVar[str] = "libpecos"
-    module: ClassVar[str] = "pecos.xmc.xlinear.model"
+    modules: ClassVar[tuple[str, ...]] = ("pecos.xmc", "pecos.xmc.xlinear.model", "scipy.sparse")
     algorithms: ClassVar[dict[str, str]] = {"xr_linear": "label_tree"}
 
     def read(self, folder: Path, part: str) -> Any:

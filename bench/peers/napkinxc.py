@@ -15,7 +15,7 @@ class Learner(Peer):
 
     installs: ClassVar[tuple[tuple[str, ...], ...]] = (("napkinxc",),)
     distribution: ClassVar[str] = "napkinxc"
-    module: ClassVar[str] = "napkinxc.models"
+    modules: ClassVar[tuple[str, ...]] = ("napkinxc.models", "scipy.sparse")
     algorithms: ClassVar[dict[str, str]] = {"plt": "label_tree"}
 
     def _model(self, path: Path) -> Any:

@@ -15,7 +15,7 @@ class Learner(Peer):
 
     installs: ClassVar[tuple[tuple[str, ...], ...]] = (("omikuji", "numpy"),)
     distribution: ClassVar[str] = "omikuji"
-    module: ClassVar[str] = "omikuji"
+    modules: ClassVar[tuple[str, ...]] = ("omikuji",)
     algorithms: ClassVar[dict[str, str]] = {"parabel": "label_tree"}
     from_text: ClassVar[frozenset[str]] = frozenset({"train"})
 

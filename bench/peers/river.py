@@ -17,7 +17,7 @@ class Learner(Peer):
 
     installs: ClassVar[tuple[tuple[str, ...], ...]] = (("river",),)
     distribution: ClassVar[str] = "river"
-    module: ClassVar[str] = "river.linear_model"
+    modules: ClassVar[tuple[str, ...]] = ("river.linear_model",)
     algorithms: ClassVar[dict[str, str]] = {"logistic": "label_tree"}
 
     @classmethod

@@ -21,7 +21,11 @@ class Learner(Peer):
 
     installs: ClassVar[tuple[tuple[str, ...], ...]] = (("scikit-learn",),)
     distribution: ClassVar[str] = "scikit-learn"
-    module: ClassVar[str] = "sklearn.linear_model"
+    modules: ClassVar[tuple[str, ...]] = (
+        "sklearn.linear_model",
+        "sklearn.multiclass",
+        "scipy.sparse",
+    )
     algorithms: ClassVar[dict[str, str]] = {"sgd": "one_against_all"}
 
     @classmethod

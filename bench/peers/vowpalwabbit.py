@@ -25,7 +25,7 @@ class Learner(Peer):
 
     installs: ClassVar[tuple[tuple[str, ...], ...]] = (("vowpalwabbit", "numpy"),)
     distribution: ClassVar[str] = "vowpalwabbit"
-    module: ClassVar[str] = "vowpalwabbit"
+    modules: ClassVar[tuple[str, ...]] = ("vowpalwabbit",)
     algorithms: ClassVar[dict[str, str]] = {name: name for name in OPTIONS}
     from_text: ClassVar[frozenset[str]] = frozenset({"train", "predict"})
 
