@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.prepared import Part, Shape
+from bench.prepared import PARTS, Part, Shape
 
 TOP = 5  # labels asked for a row
 
@@ -84,8 +84,9 @@ class Peer:
         return padded(answer)
 
     def rows(self, source: Any, count: int) -> list[Any]:
-        """Return the first rows, each as `predict_one` takes it."""
-        raise NotImplementedError
+        """Return the first rows, each as `predict_one` takes it; here cut from a matrix."""
+        X = source[0]
+        return [X[row : row + 1] for row in range(min(count, X.shape[0]))]
 
     def predict_one(self, model: Any, row: Any) -> Any:
         """Predict one row, in the quickest public way from Python."""
@@ -109,10 +110,12 @@ def best_columns(scores: NDArray[Any]) -> NDArray[np.int64]:
     return padded(np.take_along_axis(best, order, axis=1))
 
 
-def write_once(path: Path, lines: Any) -> None:
-    """Write a file of lines unless it is there."""
-    if not path.exists():
-        beside = path.with_name(path.name + ".part")
-        with open(beside, "w") as file:
-            file.writelines(lines)
-        beside.replace(path)
+def write_text(folder: Path, suffix: str, lines: Callable[[Part], Iterator[str]]) -> None:
+    """Write the lines of each part to ``PART.SUFFIX``, unless they are there."""
+    for part in PARTS:
+        path = folder / f"{part}.{suffix}"
+        if not path.exists():
+            beside = path.with_name(path.name + ".part")
+            with open(beside, "w") as file:
+                file.writelines(lines(Part.read(folder, part)))
+            beside.replace(path)

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
-from bench.peers.base import TOP, Peer, Task, write_once
-from bench.prepared import PARTS, Part
+from bench.peers.base import TOP, Peer, Task, write_text
+from bench.prepared import Part
 
 LABEL = "__label__"
 
@@ -33,9 +33,7 @@ class Learner(Peer):
 
     def prepare(self, folder: Path) -> None:
         """Write the rows as words."""
-        for part in PARTS:
-            if not (folder / f"{part}.words").exists():
-                write_once(folder / f"{part}.words", lines(Part.read(folder, part)))
+        write_text(folder, "words", lines)
 
     def read(self, folder: Path, part: str) -> Any:
         """Name the file to learn; take rows to predict without their labels."""

@@ -75,10 +75,6 @@ class Learner(Peer):
         """Take the labels; None where the tree's leaf knew fewer."""
         return padded([[label for label in row if label is not None] for row in answer.tolist()])
 
-    def rows(self, source: Any, count: int) -> list[Any]:
-        """Cut single rows out."""
-        return [source[0][i : i + 1] for i in range(min(count, len(source[1])))]
-
     def predict_one(self, model: Any, row: Any) -> Any:
         """Ask for the best labels of a row."""
         return model.predict_topk(row, k=TOP)

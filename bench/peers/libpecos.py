@@ -62,10 +62,6 @@ class Learner(Peer):
             [answer.indices[a:b][np.argsort(-answer.data[a:b], kind="stable")] for a, b in rows]
         )
 
-    def rows(self, source: Any, count: int) -> list[Any]:
-        """Cut single rows out."""
-        return [source[0][i : i + 1] for i in range(min(count, source[0].shape[0]))]
-
     def predict_one(self, model: Any, row: Any) -> Any:
         """Ask for the best labels."""
         return model.predict(row, only_topk=TOP, threads=self.task.threads)

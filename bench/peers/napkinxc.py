@@ -43,10 +43,6 @@ class Learner(Peer):
         """Ask for the best labels of all rows."""
         return lambda: self.predict_one(model, source[0])
 
-    def rows(self, source: Any, count: int) -> list[Any]:
-        """Cut single rows out."""
-        return [source[0][i : i + 1] for i in range(min(count, source[0].shape[0]))]
-
     def predict_one(self, model: Any, row: Any) -> Any:
         """Ask for the best labels."""
         return model.predict(row, top_k=TOP)

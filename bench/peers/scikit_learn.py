@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from bench.peers.base import Peer, Task, best_columns, padded
+from bench.peers.base import Peer, Task, best_columns
 from bench.prepared import Part
 
 MOST_BYTES = 2**32  # of coefficients, which are dense
@@ -72,14 +72,6 @@ class Learner(Peer):
         return lambda: np.concatenate(
             [self.predict_one(model, X[begin : begin + ROWS]) for begin in parts]
         )
-
-    def labels(self, answer: Any) -> Any:
-        """They are ids already."""
-        return padded(answer)
-
-    def rows(self, source: Any, count: int) -> list[Any]:
-        """Cut single rows out."""
-        return [source[0][i : i + 1] for i in range(min(count, source[0].shape[0]))]
 
     def predict_one(self, model: Any, row: Any) -> Any:
         """Score all labels."""

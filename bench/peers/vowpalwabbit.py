@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.peers.base import Peer, Task, best_columns, write_once
-from bench.prepared import PARTS, Part
+from bench.peers.base import Peer, Task, best_columns, write_text
+from bench.prepared import Part
 
 OPTIONS = {"recall_tree": "--recall_tree", "lom_tree": "--log_multi", "one_against_all": "--oaa"}
 
@@ -40,9 +40,7 @@ class Learner(Peer):
 
     def prepare(self, folder: Path) -> None:
         """Write the rows as its text."""
-        for part in PARTS:
-            if not (folder / f"{part}.vw").exists():
-                write_once(folder / f"{part}.vw", lines(Part.read(folder, part)))
+        write_text(folder, "vw", lines)
 
     def read(self, folder: Path, part: str) -> Any:
         """Leave reading to the native parser."""
