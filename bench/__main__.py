@@ -11,6 +11,8 @@ from __future__ import annotations
 import argparse
 import json
 import platform
+import signal
+import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -143,4 +145,6 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
+    # As on Ctrl-C, the running peer is ended and the results so far are written.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by a signal"))
     main()

@@ -40,9 +40,9 @@ RATIOS = {
 
 INTRODUCTION = """# labeltree beside its peers
 
-Written by `python -m bench`. {repeats} repeats, {passes} passes where passes can be set, 2^{bits}
-weights for Vowpal Wabbit and for labeltree's same algorithms, other settings the defaults of each
-system. All runs took turns on one machine: {machine}.
+Written by `python -m bench`. Repeats: {repeats}; passes, where they can be set: {passes}; 2^{bits}
+weights for Vowpal Wabbit and for labeltree's same algorithms; other settings are the defaults of
+each system. All runs took turns on one machine: {machine}.
 
 A cell has the median over the repeats, and in brackets the least and the most. "reading" is the
 time to bring the training file into memory; it is part of "training" for systems marked with *,
@@ -76,7 +76,7 @@ def spread(values: list[float | None], show: Any = number) -> str:
     if not known:
         return "-"
     middle, least, most = map(show, (statistics.median(known), min(known), max(known)))
-    return middle if least == most else f"{middle} ({least}-{most})"
+    return middle if least == most else f"{middle} ({least} to {most})"
 
 
 def signed(value: float) -> str:

@@ -192,7 +192,7 @@ def test_ratios_are_made_within_repeats_and_count_reading_where_the_peer_reads()
     sgd_row, vw_row = report.ratios(groups)
     assert vw_row[1:7] == [
         *("vowpalwabbit one_against_all*+", "one_against_all", "1", "+10.0"),
-        *("7.50 (5.00-10.0)", "10.0"),  # 20 / (1 + 1) and 20 / (1 + 3); 40 / (3 + 1)
+        *("7.50 (5.00 to 10.0)", "10.0"),  # 20 / (1 + 1) and 20 / (1 + 3); 40 / (3 + 1)
     ]
     assert sgd_row[4:7] == ["+0.0", "2.00", "1.00"]
 
