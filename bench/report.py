@@ -219,6 +219,7 @@ def draw(groups: Groups, path: Path, title: str, seconds: Any) -> None:
 
     data_sets = list(dict.fromkeys(cell.data for cell in groups))
     systems = {(name, algorithm) for _, name, algorithm, _ in groups}
+    kinds = list(peer(FIRST).algorithms)  # a marker each, also for a peer's counterpart
     ordered = [(name, a) for name in NAMES for a in peer(name).algorithms if (name, a) in systems]
     columns = min(3, len(data_sets))
     count = -(-len(data_sets) // columns)
@@ -232,7 +233,7 @@ def draw(groups: Groups, path: Path, title: str, seconds: Any) -> None:
                     statistics.median(map(seconds, runs)),
                     statistics.median(100 * run["precision@1"] for run in runs),
                     linestyle="none",
-                    marker="os^Dv*P"[list(peer(name).algorithms).index(algorithm)],
+                    marker="os^Dv*P"[kinds.index(peer(name).algorithms[algorithm])],
                     color=f"C{NAMES.index(name)}",
                     label=f"{name} {algorithm}",
                 )
