@@ -1,6 +1,6 @@
 """Each part of LabelTreeClassifier on and off, on a hold-out of the training files.
 
-    python bench/ablation.py --data DIR --out docs/ablation.md --plot docs/ablation.png
+    python -m bench.ablation --data DIR --out docs/ablation.md --plot docs/ablation.png
 
 Learns 80 % of each training file and measures the other 20 %; the test files are not read. Page
 and plot are written anew after each setting.
@@ -14,8 +14,9 @@ import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
-import numpy as np
-from label_tree import DATA, read, run_labeltree
+
+from bench.data import read, split
+from bench.label_tree import DATA, fit_and_predict
 
 VARIANTS = {
     "default": {},
@@ -47,14 +48,6 @@ one tree into three where there was an index. A dash stands where nothing was me
 """
 
 
-def split(X, y):
-    """Return the rows and labels of four fifths, and those of the rest."""
-    order = np.random.default_rng(0).permutation(len(y))
-    parts = np.sort(order[: len(y) * 4 // 5]), np.sort(order[len(y) * 4 // 5 :])
-    choose = (lambda p: y[p]) if isinstance(y, np.ndarray) else (lambda p: [y[i] for i in p])
-    return [take for part in parts for take in (X[part], choose(part))]
-
-
 def measure(parts, parameters, default):
     """Return precision@1, seconds of training, microseconds a predicted row, and the model.
 
@@ -63,7 +56,7 @@ def measure(parts, parameters, default):
     settled = {f"{name}_": value for name, value in parameters.items()}
     if default and all(getattr(default, name, None) == settled[name] for name in settled):
         return None, default
-    precision, training, prediction, clf = run_labeltree(*parts, **parameters)
+    precision, training, prediction, clf = fit_and_predict(*parts, **parameters)
     return (100 * precision[0], training, 1e6 * prediction / len(parts[3])), clf
 
 
@@ -77,7 +70,7 @@ def cell(runs, variant):
 def write_page(path, plot, results):
     only = "" if list(results) == list(DATA) else f" --only {' '.join(results)}"
     lines = [
-        INTRODUCTION.format(command=f"python bench/ablation.py --data DIR{only}"),
+        INTRODUCTION.format(command=f"python -m bench.ablation --data DIR{only}"),
         "Precision@1 in percent, seconds of training, microseconds to predict a row:\n",
         f"| | {' | '.join(results)} |",
         "|---" * (len(results) + 1) + "|",

@@ -3,7 +3,7 @@
 Writes a gzip-compressed text file of next-token examples of the standard library, trains on it
 from the command line, and compares the time of the whole process with the time that the core
 spends learning. Then asks a running `labeltree predict` line by line. Run
-``python bench/cli.py [--examples 1000000] [--words 20] [--algorithm NAME]``.
+``python -m bench.cli [--examples 1000000] [--words 20] [--algorithm NAME]``.
 """
 
 import argparse

@@ -1,6 +1,6 @@
 """LdSM on label sets: precision, propensity-scored precision, time and memory.
 
-Run ``python bench/ldsm.py --data DIR [--only NAME ...] [--threads N] [--holdout]``. Each data set
+Run ``python -m bench.ldsm --data DIR [--only NAME ...] [--threads N] [--holdout]``. Each data set
 has one setting, chosen on a hold-out of its training file (``--holdout`` shows that: 80 percent to
 train, 20 percent to test). Each runs in a process of its own, whose largest resident memory is
 that at the end of training. Prediction is timed on one thread, best of five.
@@ -12,10 +12,8 @@ import pathlib
 import resource
 import time
 
-import numpy as np
-
+from bench.data import read, split
 from labeltree import LdSMClassifier
-from labeltree.data import load
 from labeltree.metrics import precision_at_k, propensities, psp_at_k
 
 SETTINGS = {
@@ -51,21 +49,9 @@ SETTINGS = {
 }
 
 
-def split(data):
-    """Hold 20 percent of the rows out."""
-    order = np.random.default_rng(0).permutation(len(data.y))
-    end = int(0.8 * len(order))
-    return [(data.X[rows], [data.y[i] for i in rows]) for rows in (order[:end], order[end:])]
-
-
 def run(name, folder, threads, holdout):
-    train = load(folder / f"{name}_train.txt.gz")
-    if holdout:
-        (X, y), (X_test, y_test) = split(train)
-    else:
-        test = load(folder / f"{name}_test.txt.gz")
-        X, y, X_test, y_test = train.X, train.y, test.X, test.y
-    del train
+    X, y = read(folder, name, "train")
+    X, y, X_test, y_test = split(X, y) if holdout else (X, y, *read(folder, name, "test"))
     clf = LdSMClassifier(**SETTINGS[name], random_state=0, n_jobs=threads)
     start = time.perf_counter()
     clf.fit(X, y)

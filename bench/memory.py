@@ -1,6 +1,6 @@
 """What models hold in memory, beside one-against-all on the same data.
 
-Run ``python bench/memory.py --data DIR [--only NAME ...]``: one pass, default settings. Counted are
+Run ``python -m bench.memory --data DIR [--only NAME ...]``: one pass, default settings. Counted are
 the arrays of the model, of hashed tables the rows in use; ``table`` is what the whole table takes.
 """
 
@@ -9,11 +9,10 @@ import pathlib
 
 import numpy as np
 
-from labeltree.data import load
+from bench.data import read
 from labeltree.estimators import ESTIMATORS
 
 DATA = ["maintainer", "glyph1000"]
-DENSE = {"glyph1000"}
 FIRST = "OneAgainstAllClassifier"
 TREES = [
     "RecallTreeClassifier",
@@ -29,11 +28,10 @@ def main():
     parser.add_argument("--only", nargs="+", choices=list(ESTIMATORS), default=TREES)
     arguments = parser.parse_args()
     for data in DATA:
-        train = load(arguments.data / f"{data}_train.txt.gz")
-        X = train.X.toarray() if data in DENSE else train.X
+        X, y = read(arguments.data, data, "train")
         base = None
         for name in [FIRST, *arguments.only]:
-            clf = ESTIMATORS[name](random_state=0, passes=1).fit(X, train.y)
+            clf = ESTIMATORS[name](random_state=0, passes=1).fit(X, y)
             used = sum(np.asarray(array).nbytes for array in clf._learner.state().values())
             base = base or used
             table = f"{8 * 2**clf.bits_ / 1e6:6.0f} MB" if clf.layout_ == "hashed" else "   none"

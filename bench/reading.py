@@ -1,6 +1,6 @@
 """How fast files are read: against scikit-learn's svmlight loader, and in MB/s per format.
 
-    python bench/reading.py [--data DIR] [--repeats N]
+    python -m bench.reading [--data DIR] [--repeats N]
 
 DIR may hold `hypernym_train.txt.gz` (or another `*_train.txt.gz` in the Extreme Classification
 format), which is then used instead of a synthetic file.

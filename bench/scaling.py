@@ -1,6 +1,6 @@
 """How the cost of an example grows with the number of labels.
 
-Run ``python bench/scaling.py [--largest 1000000] [--only NAME ...] [--plot scaling.png]``. Models
+Run ``python -m bench.scaling [--largest 1000000] [--only NAME ...] [--plot scaling.png]``. Models
 of every size are compared in the same state: each has learned one example of each of its K labels,
 and is timed on a second one. The features stay the same. Memory is what the model's arrays hold.
 """

@@ -1,6 +1,6 @@
 """What starting costs: importing labeltree after scikit-learn, and asking for help.
 
-Run ``python bench/startup.py [--repeats 7]``.
+Run ``python -m bench.startup [--repeats 7]``.
 """
 
 import argparse

@@ -1,0 +1,61 @@
+"""omikuji: a forest of three label trees (Parabel) with its own defaults."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, ClassVar
+
+from bench.peers.base import TOP, Peer
+from bench.prepared import Part
+
+
+class Learner(Peer):
+    """The Python package learns from a file and predicts one row a call."""
+
+    installs: ClassVar[tuple[tuple[str, ...], ...]] = (("omikuji", "numpy"),)
+    distribution: ClassVar[str] = "omikuji"
+    modules: ClassVar[tuple[str, ...]] = ("omikuji",)
+    algorithms: ClassVar[dict[str, str]] = {"parabel": "label_tree"}
+    from_text: ClassVar[frozenset[str]] = frozenset({"train"})
+
+    def read(self, folder: Path, part: str) -> Any:
+        """Name the file to learn; take rows to predict apart."""
+        if part == "train":
+            return folder / "train.txt"
+        data = Part.read(folder, part)
+        return [data.pairs(row) for row in range(len(data))]
+
+    def train(self, source: Any, path: Path) -> Any:  # noqa: ARG002
+        """Read the file and grow the trees."""
+        import omikuji
+
+        return omikuji.Model.train_on_data(str(source), n_threads=self.task.threads)
+
+    def save(self, model: Any, path: Path) -> None:
+        """Write a folder."""
+        model.save(str(path))
+
+    def load(self, path: Path) -> Any:
+        """Read it."""
+        import omikuji
+
+        model = omikuji.Model.load(str(path))
+        model.init_prediction_thread_pool(self.task.threads)
+        return model
+
+    def batch(self, model: Any, source: Any) -> Callable[[], Any]:
+        """Ask for one row after the other: the package has no call for many."""
+        return lambda: [self.predict_one(model, row) for row in source]
+
+    def labels(self, answer: Any) -> Any:
+        """Drop the scores."""
+        return super().labels([[label for label, _ in row] for row in answer])
+
+    def rows(self, source: Any, count: int) -> list[Any]:
+        """Take rows as pairs of column and value."""
+        return list(source[:count])
+
+    def predict_one(self, model: Any, row: Any) -> Any:
+        """Ask for the best labels of a row."""
+        return model.predict(row, top_k=TOP)
