@@ -75,6 +75,11 @@ class Learner(Peer):
         """Take the labels; None where the tree's leaf knew fewer."""
         return padded([[label for label in row if label is not None] for row in answer.tolist()])
 
+    def rows(self, source: Any, count: int) -> list[Any]:
+        """Take dense rows as arrays, others as their columns and values."""
+        cut = super().rows(source, count)
+        return [row[0] if self.task.shape.dense else (row.indices, row.data) for row in cut]
+
     def predict_one(self, model: Any, row: Any) -> Any:
         """Ask for the best labels of a row."""
-        return model.predict_topk(row, k=TOP)
+        return model.predict_one(row, k=TOP)
