@@ -190,6 +190,8 @@ def test_inspect(refused, cli, folder, model, tmp_path):
     refused("inspect", model, "--example", "test.svm", match="expected FILE:LINE")
     refused("inspect", model, "--example", "no.svm:1", match="no.svm: there is no such file")
     refused("inspect", model, "--example", f"{folder / 'test.svm'}:9999", match="1,500 lines")
+    (tmp_path / "blank.svm").write_text("\n1 1:1\n")
+    refused("inspect", model, "--example", f"{tmp_path / 'blank.svm'}:1", match="holds no row")
     m = tmp_path / "m"
     cli("train", folder / "train.svm", "-m", m, "--algorithm", "one-against-all", "--quiet")
     refused("inspect", m, "--tree", match="one-against-all has no tree to draw")
