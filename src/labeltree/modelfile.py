@@ -61,7 +61,9 @@ def write(
         try:
             save_file(arrays, beside, metadata)
         except SafetensorError as error:  # so it reports a full disk
-            raise OSError(f"{path}: the model cannot be written: {error}") from error
+            raise OSError(
+                f"{path}: the model cannot be written: {error}; free some space, or write elsewhere"
+            ) from error
 
 
 @contextlib.contextmanager
@@ -87,6 +89,10 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         beside.chmod(mode)
         _sync(beside)
         os.replace(beside, target)
+    except OSError as error:
+        if error.errno is not None and error.filename is None:  # a write, as to a full disk
+            error.filename = os.fspath(path)
+        raise
     finally:
         beside.unlink(missing_ok=True)
         os.close(descriptor)
@@ -154,7 +160,9 @@ def _open(path: Path) -> Iterator[Any]:
             _check_format(path, file.metadata() or {})
             yield file
     except SafetensorError as error:
-        raise CorruptModelFileError(f"{path}: the model file is cut short or damaged") from error
+        raise CorruptModelFileError(
+            f"{path}: the model file is cut short or damaged; copy it again from where it was made"
+        ) from error
 
 
 def _check_signature(path: Path) -> None:

@@ -64,8 +64,11 @@ def explain(model: Path, clf: OnlineClassifier, example: str) -> Explanation:
 
     def read(line: bytes, names: FeatureNames | None = None) -> Any:
         text = io.BytesIO(header + line + b"\n")
-        text.name = example
-        rows = [batch.X for batch in stream(text, names=names, **settings)]
+        text.name = name
+        try:
+            rows = [batch.X for batch in stream(text, names=names, **settings)]
+        except DataError as error:
+            raise DataError(error.message, name, int(number)) from error
         if not rows:
             raise DataError("the line holds no row to explain; name another", name, int(number))
         return rows[0]
