@@ -57,7 +57,8 @@ void Ngrams::split(std::string_view text) {
 
 void Ngrams::add_feature(std::size_t start, std::size_t end, std::uint64_t kind, Rows& rows) const {
   const std::string_view bytes(words_.data() + start, end - start);
-  rows.add_feature(static_cast<std::uint32_t>(hash_bytes(bytes, kind) & (n_features() - 1)), 1);
+  const auto index = static_cast<std::uint32_t>(hash_bytes(bytes, kind) & (n_features() - 1));
+  rows.add_named_feature(index, 1, kind == kCharacters ? "chars" : "", bytes);
 }
 
 void Ngrams::add_word_ngrams(Rows& rows) const {

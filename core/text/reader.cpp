@@ -13,8 +13,9 @@ constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 }  // namespace
 
-Reader::Reader(std::unique_ptr<LineParser> parser, ReaderLimits limits)
-    : parser_(std::move(parser)), limits_(limits), rows_(parser_->label_rule()) {}
+Reader::Reader(std::unique_ptr<LineParser> parser, ReaderLimits limits,
+               std::shared_ptr<FeatureNames> names)
+    : parser_(std::move(parser)), limits_(limits), rows_(parser_->label_rule(), std::move(names)) {}
 
 void Reader::start_file() {
   parser_->start_file();

@@ -27,7 +27,9 @@ struct BadLine {
 
 class Reader {
  public:
-  Reader(std::unique_ptr<LineParser> parser, ReaderLimits limits);
+  // Names of features are kept in `names`, if there is such and the format has names.
+  Reader(std::unique_ptr<LineParser> parser, ReaderLimits limits,
+         std::shared_ptr<FeatureNames> names = nullptr);
 
   // Files follow each other: start_file(), feed() until all is consumed, finish_file().
   void start_file();

@@ -10,7 +10,10 @@
 
 namespace labeltree::text {
 
-Rows::Rows(LabelRule rule) : batch_(empty_batch()), labels_(rule) { start_row(); }
+Rows::Rows(LabelRule rule, std::shared_ptr<FeatureNames> names)
+    : batch_(empty_batch()), labels_(rule), names_(std::move(names)) {
+  start_row();
+}
 
 Batch Rows::empty_batch() {
   Batch batch;
@@ -25,6 +28,7 @@ void Rows::start_row() {
   next_index_ = 0;
   ascending_ = true;
   weight_ = 1;
+  named_.clear();
 }
 
 void Rows::add_label(std::string_view token) {
@@ -89,6 +93,7 @@ void Rows::finish_row() {
   batch_.row_offsets.push(static_cast<std::int64_t>(end));
   batch_.label_offsets.push(static_cast<std::int64_t>(batch_.label_ids.size()));
   batch_.weights.push(weight_);
+  if (names_ != nullptr) names_->add(named_);
   start_row();
 }
 

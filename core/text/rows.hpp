@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string_view>
 #include <vector>
 
 #include "text/buffer.hpp"
 #include "text/labels.hpp"
+#include "text/names.hpp"
 
 namespace labeltree::text {
 
@@ -23,7 +25,8 @@ struct Batch {
 
 class Rows {
  public:
-  explicit Rows(LabelRule rule);
+  // Names of features are kept in `names`, if there is such.
+  explicit Rows(LabelRule rule, std::shared_ptr<FeatureNames> names = nullptr);
 
   // The row under construction.
   void add_feature(std::uint32_t index, float value) {
@@ -31,6 +34,11 @@ class Rows {
     next_index_ = std::uint64_t{index} + 1;
     batch_.indices.push(index);
     batch_.values.push(value);
+  }
+  // The text must live until the row is finished.
+  void add_named_feature(std::uint32_t index, float value, std::string_view space, std::string_view name) {
+    add_feature(index, value);
+    if (names_ != nullptr) named_.push_back({index, space, name});
   }
   void add_label(std::string_view token);
   void set_weight(float weight) { weight_ = weight; }
@@ -53,6 +61,8 @@ class Rows {
   Labels labels_;
   std::vector<std::uint64_t> last_row_;  // per label: the serial number of the row that had it last
   std::vector<std::uint64_t> scratch_;
+  std::shared_ptr<FeatureNames> names_;
+  std::vector<NamedFeature> named_;  // of the row under construction
   std::uint64_t serial_ = 0;
   std::uint64_t width_ = 0;
 

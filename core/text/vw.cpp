@@ -73,7 +73,8 @@ void VwParser::add_namespace(std::string_view text, Rows& rows) const {
       value *= scale;
       if (!std::isfinite(value)) fail("feature", token, "times its namespace's scale is not finite");
     }
-    rows.add_feature(static_cast<std::uint32_t>(hash_bytes(name, seed) & (n_features_ - 1)), value);
+    const auto index = static_cast<std::uint32_t>(hash_bytes(name, seed) & (n_features_ - 1));
+    rows.add_named_feature(index, value, space, name);
   }
 }
 

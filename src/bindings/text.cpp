@@ -3,12 +3,15 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <charconv>
 #include <stdexcept>
 
+#include "bindings.hpp"
+#include "text/names.hpp"
 #include "text/ngrams.hpp"
 #include "text/reader.hpp"
 #include "text/svmlight.hpp"
@@ -102,12 +105,47 @@ nb::tuple hash_texts(nb::handle data, nb::ndarray<const std::int64_t, nb::ndim<1
   return nb::make_tuple(to_numpy(batch.row_offsets), to_numpy(batch.indices), to_numpy(batch.values));
 }
 
+void extend_names(FeatureNames& names, In<std::uint32_t> indices, In<std::uint8_t> text) {
+  std::string_view rest(reinterpret_cast<const char*>(text.data()), text.shape(0));
+  std::vector<NamedFeature> features;
+  for (std::size_t i = 0; i < indices.shape(0); ++i) {
+    const std::size_t newline = rest.find('\n');
+    if (newline == std::string_view::npos) invalid("there are more features than names of them");
+    features.push_back({indices.data()[i], {}, rest.substr(0, newline)});
+    rest.remove_prefix(newline + 1);
+  }
+  if (!rest.empty()) invalid("there are more names than features");
+  names.add(features);
+}
+
+nb::tuple names_to_arrays(const FeatureNames& names) {
+  const auto [indices, text] = names.all();
+  const auto* bytes = reinterpret_cast<const std::uint8_t*>(text.data());
+  return nb::make_tuple(copy_to_numpy(indices.data(), indices.size()),
+                        copy_to_numpy(bytes, text.size()));
+}
+
+nb::dict names_to_dict(const FeatureNames& names) {
+  const auto [indices, text] = names.all();
+  nb::dict found;
+  std::string_view rest = text;
+  for (const std::uint32_t index : indices) {
+    const std::size_t newline = rest.find('\n');
+    // Names of Vowpal Wabbit text may be any bytes.
+    found[nb::int_(index)] = nb::steal(
+        PyUnicode_DecodeUTF8(rest.data(), static_cast<Py_ssize_t>(newline), "replace"));
+    rest.remove_prefix(newline + 1);
+  }
+  return found;
+}
+
 }  // namespace
 }  // namespace labeltree::text
 
 void bind_text(nb::module_& m) {
   using namespace labeltree::text;
   using Features = std::optional<std::uint64_t>;
+  using Names = std::shared_ptr<FeatureNames>;
 
   nb::class_<ReaderLimits>(m, "ReaderLimits")
       .def(nb::init<std::size_t, std::size_t, bool>(), "batch_rows"_a, "max_line"_a, "skip_bad_lines"_a);
@@ -121,6 +159,22 @@ void bind_text(nb::module_& m) {
                                     lowercase,   hash_bits,         unit_length};
           },
           "word_ngrams"_a, "char_ngrams"_a, "lowercase"_a, "hash_bits"_a, "unit_length"_a);
+
+  nb::class_<FeatureNames>(m, "FeatureNames",
+                           "The first name of each of the first `limit` hashed features met.")
+      .def(nb::init<std::size_t>(), "limit"_a = 1'000'000)
+      .def_prop_ro("limit", &FeatureNames::limit)
+      .def("__len__", &FeatureNames::size)
+      .def("extend", &extend_names, "indices"_a, "names"_a,
+           nb::sig("def extend(self, indices: numpy.typing.NDArray[numpy.uint32], "
+                   "names: numpy.typing.NDArray[numpy.uint8]) -> None"),
+           "Add what `arrays` returned.")
+      .def("arrays", &names_to_arrays,
+           nb::sig("def arrays(self) -> tuple[numpy.typing.NDArray[numpy.uint32], "
+                   "numpy.typing.NDArray[numpy.uint8]]"),
+           "The features as they were met, and their names in UTF-8, each ended by a newline.")
+      .def("to_dict", &names_to_dict, nb::sig("def to_dict(self) -> dict[int, str]"),
+           "The names by the features' indices.");
 
   nb::class_<Reader>(m, "TextReader")
       .def_static(
@@ -137,16 +191,17 @@ void bind_text(nb::module_& m) {
           "limits"_a, "n_features"_a.none())
       .def_static(
           "vw",
-          [](ReaderLimits limits, unsigned hash_bits) {
-            return new Reader(std::make_unique<VwParser>(hash_bits), limits);
+          [](ReaderLimits limits, unsigned hash_bits, Names names) {
+            return new Reader(std::make_unique<VwParser>(hash_bits), limits, std::move(names));
           },
-          "limits"_a, "hash_bits"_a)
+          "limits"_a, "hash_bits"_a, "names"_a.none())
       .def_static(
           "tsv",
-          [](ReaderLimits limits, std::optional<char> label_separator, NgramOptions ngrams) {
-            return new Reader(std::make_unique<TsvParser>(label_separator, ngrams), limits);
+          [](ReaderLimits limits, std::optional<char> label_separator, NgramOptions ngrams, Names names) {
+            return new Reader(std::make_unique<TsvParser>(label_separator, ngrams), limits,
+                              std::move(names));
           },
-          "limits"_a, "label_separator"_a.none(), "ngrams"_a)
+          "limits"_a, "label_separator"_a.none(), "ngrams"_a, "names"_a.none())
       .def("start_file", &Reader::start_file)
       .def("feed", &feed, "data"_a, "start"_a = 0,
            nb::sig("def feed(self, data: bytes | bytearray | memoryview, start: int = 0) -> int"),

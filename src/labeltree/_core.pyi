@@ -142,6 +142,27 @@ class ReaderLimits:
 class NgramOptions:
     def __init__(self, word_ngrams: int, char_ngrams: tuple[int, int], lowercase: bool, hash_bits: int, unit_length: bool) -> None: ...
 
+class FeatureNames:
+    """The first name of each of the first `limit` hashed features met."""
+
+    def __init__(self, limit: int = 1000000) -> None: ...
+
+    @property
+    def limit(self) -> int: ...
+
+    def __len__(self) -> int: ...
+
+    def extend(self, indices: numpy.typing.NDArray[numpy.uint32], names: numpy.typing.NDArray[numpy.uint8]) -> None:
+        """Add what `arrays` returned."""
+
+    def arrays(self) -> tuple[numpy.typing.NDArray[numpy.uint32], numpy.typing.NDArray[numpy.uint8]]:
+        """
+        The features as they were met, and their names in UTF-8, each ended by a newline.
+        """
+
+    def to_dict(self) -> dict[int, str]:
+        """The names by the features' indices."""
+
 class TextReader:
     @staticmethod
     def svmlight(limits: ReaderLimits, n_features: int | None) -> TextReader: ...
@@ -150,10 +171,10 @@ class TextReader:
     def xmc(limits: ReaderLimits, n_features: int | None) -> TextReader: ...
 
     @staticmethod
-    def vw(limits: ReaderLimits, hash_bits: int) -> TextReader: ...
+    def vw(limits: ReaderLimits, hash_bits: int, names: FeatureNames | None) -> TextReader: ...
 
     @staticmethod
-    def tsv(limits: ReaderLimits, label_separator: str | None, ngrams: NgramOptions) -> TextReader: ...
+    def tsv(limits: ReaderLimits, label_separator: str | None, ngrams: NgramOptions, names: FeatureNames | None) -> TextReader: ...
 
     def start_file(self) -> None: ...
 

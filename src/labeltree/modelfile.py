@@ -22,6 +22,7 @@ from safetensors.numpy import save_file
 from labeltree._version import __version__
 
 FORMAT = 1
+_ATTACHED = "attached."  # how the names of arrays begin that are no part of the estimator
 
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -42,8 +43,14 @@ class FutureModelFileError(ModelFileError):
     """The file was written by a later version of labeltree, in a format unknown to this one."""
 
 
-def write(path: str | os.PathLike[str], header: dict[str, Any], arrays: Arrays) -> None:
+def write(
+    path: str | os.PathLike[str],
+    header: dict[str, Any],
+    arrays: Arrays,
+    attached: Arrays | None = None,
+) -> None:
     """Write a model file so that, whatever happens, `path` holds the old file or the new one."""
+    arrays = {**arrays, **{_ATTACHED + name: array for name, array in (attached or {}).items()}}
     text = json.dumps({"version": __version__, **header}, ensure_ascii=True, allow_nan=False)
     metadata = {
         "labeltree": str(FORMAT),
@@ -52,9 +59,11 @@ def write(path: str | os.PathLike[str], header: dict[str, Any], arrays: Arrays) 
     }
     with replacing(path) as beside:
         try:
-            save_file(dict(arrays), beside, metadata)
+            save_file(arrays, beside, metadata)
         except SafetensorError as error:  # so it reports a full disk
-            raise OSError(f"{path}: the model cannot be written: {error}") from error
+            raise OSError(
+                f"{path}: the model cannot be written: {error}; free some space, or write elsewhere"
+            ) from error
 
 
 @contextlib.contextmanager
@@ -80,6 +89,10 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         beside.chmod(mode)
         _sync(beside)
         os.replace(beside, target)
+    except OSError as error:
+        if error.errno is not None and error.filename is None:  # a write, as to a full disk
+            error.filename = os.fspath(path)
+        raise
     finally:
         beside.unlink(missing_ok=True)
         os.close(descriptor)
@@ -126,6 +139,18 @@ def read_header(path: str | os.PathLike[str]) -> dict[str, Any]:
     return header
 
 
+def is_attached(name: str) -> bool:
+    """Tell whether an array of a model file was attached to the model."""
+    return name.startswith(_ATTACHED)
+
+
+def read_attached(path: str | os.PathLike[str]) -> dict[str, NDArray[Any]]:
+    """Read the arrays that were attached to a model, without checking that all is intact."""
+    with _open(Path(path)) as file:
+        names = [name for name in file.keys() if is_attached(name)]  # noqa: SIM118
+        return {name.removeprefix(_ATTACHED): file.get_tensor(name) for name in names}
+
+
 @contextlib.contextmanager
 def _open(path: Path) -> Iterator[Any]:
     """Open a model file of a format known to this version."""
@@ -135,7 +160,9 @@ def _open(path: Path) -> Iterator[Any]:
             _check_format(path, file.metadata() or {})
             yield file
     except SafetensorError as error:
-        raise CorruptModelFileError(f"{path}: the model file is cut short or damaged") from error
+        raise CorruptModelFileError(
+            f"{path}: the model file is cut short or damaged; copy it again from where it was made"
+        ) from error
 
 
 def _check_signature(path: Path) -> None:

@@ -20,11 +20,30 @@ def as_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
     What has that form already is not copied; anything else costs a conversion, and CSR with
     duplicate entries a copy in which they are summed. The caller's arrays are never written to.
     """
+    if not reset and _needs_no_check(estimator, X):
+        return X
     X = validate_data(estimator, X, reset=reset, accept_sparse="csr", dtype=np.float32, order="C")
     if sp.issparse(X) and not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
     return X
+
+
+def _needs_no_check(estimator: Any, X: Any) -> bool:
+    """Tell whether scikit-learn would return X as it is.
+
+    Its checks take half a millisecond, more than all else if rows are predicted one at a time.
+    """
+    return (
+        sp.issparse(X)
+        and X.format == "csr"
+        and X.dtype == np.float32
+        and X.shape[0] > 0
+        and X.shape[1] == estimator.n_features_in_
+        and not hasattr(estimator, "feature_names_in_")
+        and X.has_canonical_format
+        and bool(np.isfinite(X.data).all())
+    )
 
 
 def as_matrix(rows: Any) -> _core.Matrix:
@@ -65,7 +84,7 @@ def as_weights(sample_weight: Any, rows: int) -> NDArray[np.float32] | None:
 
 def as_threads(n_jobs: int | None) -> int:
     """Return the number of threads: None is one, -1 all processors, -2 all but one."""
-    if n_jobs is None:
+    if n_jobs is None or n_jobs == 1:
         return 1
     if n_jobs == 0:
         raise ValueError(

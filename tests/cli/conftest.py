@@ -8,6 +8,7 @@ from typing import NamedTuple
 import pytest
 from sklearn.datasets import dump_svmlight_file
 
+from labeltree import modelfile
 from labeltree.cli import algorithms, main
 from labeltree.datasets import make_multiclass
 
@@ -79,6 +80,15 @@ def model(folder):
     params = {"bits": 18, "arity": 2, "random_state": 0}
     train([str(folder / "train.svm")], path, algorithm="probability-tree", passes=2, params=params)
     return path
+
+
+def assert_same_model(one, other):
+    """Compare two model files: every array, parameter and count, and where the run is."""
+    (header, arrays), (header2, arrays2) = modelfile.read(one), modelfile.read(other)
+    assert header == header2
+    assert arrays.keys() == arrays2.keys()
+    for name, array in arrays.items():
+        assert array.tobytes() == arrays2[name].tobytes(), name
 
 
 def small(algorithm):

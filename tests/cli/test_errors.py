@@ -3,6 +3,8 @@
 import os
 import resource
 import signal
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -173,6 +175,34 @@ def test_rows_that_do_not_fit_the_model(refused, model, tmp_path):
     refused("predict", model, tmp_path / "wide.svm", "--format", "xml", match="--format is 'xml'")
 
 
+def test_files_without_rows_cannot_be_predicted(refused, model, tmp_path):
+    (tmp_path / "empty.svm").touch()
+    arguments = ["predict", model, tmp_path / "empty.svm", "-o", tmp_path / "out"]
+    refused(*arguments, match="empty.svm: no rows to predict")
+    assert os.listdir(tmp_path) == ["empty.svm"]
+    result = execute("predict", model, "-", input="")  # a pipe may well have nothing to ask
+    assert (result.stdout, result.stderr) == ("", "")
+
+
+def test_predictions_on_a_full_disk(folder, model, tmp_path):
+    def small_files():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+
+    arguments = ["predict", model, folder / "test.svm", "-o", tmp_path / "out"]
+    result = execute(*arguments, code=2, preexec_fn=small_files)
+    assert result.stderr.startswith(f"labeltree: {tmp_path / 'out'}: the file would be larger")
+    assert os.listdir(tmp_path) == []
+
+
+def test_ctrl_c_while_starting():
+    code = "import _thread, labeltree.cli as cli, builtins; real = builtins.__import__\n"
+    code += "def stop(name, *more):\n    if name == 'typer': raise KeyboardInterrupt\n"
+    code += "    return real(name, *more)\nbuiltins.__import__ = stop; cli.main()"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (result.returncode, result.stderr) == (130, "")
+
+
 def test_bad_row_leaves_no_output(refused, model, tmp_path):
     (tmp_path / "a.svm").write_text("1 1:1\n1 x\n")
     refused("predict", model, tmp_path / "a.svm", "-o", tmp_path / "out", match="a.svm:2: ")
@@ -190,6 +220,10 @@ def test_inspect(refused, cli, folder, model, tmp_path):
     refused("inspect", model, "--example", "test.svm", match="expected FILE:LINE")
     refused("inspect", model, "--example", "no.svm:1", match="no.svm: there is no such file")
     refused("inspect", model, "--example", f"{folder / 'test.svm'}:9999", match="1,500 lines")
+    (tmp_path / "blank.svm").write_text("\n1 1:1\n")
+    refused("inspect", model, "--example", f"{tmp_path / 'blank.svm'}:1", match="holds no row")
+    (tmp_path / "bad.svm").write_text("1 1:1\n1 x\n")
+    refused("inspect", model, "--example", f"{tmp_path / 'bad.svm'}:2", match="bad.svm:2: ")
     m = tmp_path / "m"
     cli("train", folder / "train.svm", "-m", m, "--algorithm", "one-against-all", "--quiet")
     refused("inspect", m, "--tree", match="one-against-all has no tree to draw")

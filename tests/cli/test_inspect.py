@@ -55,17 +55,17 @@ def test_example_shows_path_candidates_and_tokens(cli, tmp_path):
     assert "node 0: 2 labels, 200 examples" in text
     found = json.loads(cli("inspect", m, "--example", f"{data}:3", "--json").out)["example"]
     assert found["candidates"][0][0] == "dog"
-    token, change, then = found["tokens"][0]
+    token, change, then = found["left_out"][0]
     assert token == "barks"
     assert change < -0.1
-    assert {token for token, _, _ in found["tokens"]} == {"it", "barks", "outside"}
+    assert {token for token, _, _ in found["left_out"]} == {"it", "barks", "outside"}
     assert then in ("cat", "dog")
 
 
 @pytest.mark.parametrize(
     ("name", "text", "tokens"),
     [
-        ("a.svm", "1 qid:3 1:1 7:2\n2 qid:3 2:1 7:1\n", {"1:1", "7:2"}),
+        ("a.svm", "1 qid:3 1:1 7:2 # no token\n2 qid:3 2:1 7:1\n", {"1:1", "7:2"}),
         ("a.vw", "1 |a x:1 y |b z\n2 |a w |b z\n", {"x:1", "y", "z"}),
         ("a.xmc", "2 9 3\n1 1:1 7:2\n2 2:1 7:1\n", {"1:1", "7:2"}),
     ],
@@ -76,7 +76,7 @@ def test_example_of_other_formats(cli, tmp_path, name, text, tokens):
     line = 2 if name == "a.xmc" else 1
     arguments = ["inspect", tmp_path / "m", "--json", "--example", f"{tmp_path / name}:{line}"]
     found = json.loads(cli(*arguments).out)["example"]
-    assert {token for token, _, _ in found["tokens"]} == tokens
+    assert {token for token, _, _ in found["left_out"]} == tokens
 
 
 class Outline(HTMLParser):

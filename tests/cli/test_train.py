@@ -19,16 +19,15 @@ from labeltree.cli.display import Display
 from labeltree.cli.train import train
 from labeltree.datasets import make_multiclass
 
-from .conftest import COMMAND, ENVIRONMENT, TREE, execute, small, write_pets
-
-
-def assert_same_model(one, other):
-    """Compare two model files: every array, parameter and count, and where the run is."""
-    (header, arrays), (header2, arrays2) = modelfile.read(one), modelfile.read(other)
-    assert header == header2
-    assert arrays.keys() == arrays2.keys()
-    for name, array in arrays.items():
-        assert array.tobytes() == arrays2[name].tobytes(), name
+from .conftest import (
+    COMMAND,
+    ENVIRONMENT,
+    TREE,
+    assert_same_model,
+    execute,
+    small,
+    write_pets,
+)
 
 
 @pytest.fixture(scope="module")

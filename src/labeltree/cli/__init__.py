@@ -18,19 +18,17 @@ _HINTS = {
 
 def main() -> None:
     """Run the command line; bad input gets one sentence and exit code 2."""
-    import typer
-
-    from labeltree.cli.app import build, help_text
-
     arguments = sys.argv[1:]
     try:
+        from labeltree.cli.app import build, help_text  # here, as Ctrl-C may come at any time
+
         code = 0
         if "--help" in arguments:
             print(help_text(arguments))
         else:
             code = build(arguments)(standalone_mode=False, prog_name="labeltree") or 0
         sys.stdout.flush()
-    except (typer.Abort, KeyboardInterrupt):
+    except KeyboardInterrupt:
         code = 130
     except BrokenPipeError:  # whoever reads has seen enough
         code = 141
@@ -39,6 +37,8 @@ def main() -> None:
     except MemoryError:
         code = _refuse("memory ran out; try fewer --bits, or a machine with more")
     except Exception as error:
+        if type(error).__name__ == "Abort":  # what typer makes of Ctrl-C
+            _leave(130)
         if not hasattr(error, "format_message"):  # a wrong option or argument
             raise
         code = _refuse(_usage(error))

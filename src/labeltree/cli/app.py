@@ -13,45 +13,25 @@ import typer
 
 from labeltree._version import __version__
 from labeltree.cli import algorithms
-
-Data = Annotated[
-    list[str],
-    typer.Argument(help="Files, patterns, or - for standard input.", metavar="DATA..."),
-]
-OptionalData = Annotated[
-    list[str] | None,
-    typer.Argument(help="Files, patterns, or - for standard input.", metavar="DATA..."),
-]
-Model = Annotated[Path, typer.Argument(help="A model file.", metavar="MODEL")]
-FORMATS = "auto, svmlight, xmc, vw, tsv, parquet or arrow; auto goes by name."
-Format = Annotated[str, typer.Option(help=f"Of the data: {FORMATS}")]
-Algorithm = Annotated[
-    str,
-    typer.Option(
-        help=f"One of {', '.join(algorithms.names())}. With --help, lists its parameters.",
-        metavar="NAME",
-    ),
-]
-SkipBadLines = Annotated[
-    bool, typer.Option("--skip-bad-lines", help="Go on after malformed lines and report them.")
-]
-Threads = Annotated[int, typer.Option(help="Number of threads; -1 for all processors.")]
-Features = Annotated[
-    int | None, typer.Option(help="Number of features; svmlight files: 2^24 if not given.")
-]
-HashBits = Annotated[int | None, typer.Option(help="vw, tsv: hash to 2^bits features.")]
-WordNgrams = Annotated[int | None, typer.Option(help="tsv: words in a row, up to.")]
-CharNgrams = Annotated[str | None, typer.Option(help="tsv: characters, as in 3-5.")]
-LabelSeparator = Annotated[
-    str | None, typer.Option(help="tsv: what separates the labels of a set.")
-]
-LabelSets = Annotated[
-    bool | None,
-    typer.Option(help="Whether rows have sets of labels; otherwise the first rows tell."),
-]
-Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
-Quiet = Annotated[bool, typer.Option("--quiet", help="Show nothing.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON to standard output.")]
+from labeltree.cli.options import (
+    Algorithm,
+    CharNgrams,
+    Data,
+    Features,
+    Format,
+    HashBits,
+    Json,
+    LabelSeparator,
+    LabelSets,
+    Model,
+    OptionalData,
+    Quiet,
+    Seed,
+    SkipBadLines,
+    Threads,
+    WordNgrams,
+    reader_options,
+)
 
 
 def build(arguments: Sequence[str]) -> typer.Typer:
@@ -173,6 +153,10 @@ def train(
     label_separator: LabelSeparator = None,
     label_sets: LabelSets = None,
     skip_bad_lines: SkipBadLines = False,
+    keep_names: Annotated[
+        bool,
+        typer.Option("--keep-names", help="vw, tsv: keep the features' names, for inspect."),
+    ] = False,
     passes: Annotated[
         int | None, typer.Option(help="How often to go through the data; once if not given.", min=1)
     ] = None,
@@ -214,11 +198,12 @@ def train(
         algorithm=algorithm,
         params=parameters,
         format=format,
-        reader_options=_reader_options(
+        reader_options=reader_options(
             features, hash_bits, word_ngrams, char_ngrams, label_separator
         ),
         skip_bad_lines=skip_bad_lines,
         label_sets=label_sets,
+        keep_names=keep_names,
         passes=passes,
         holdout=holdout,
         checkpoint_every=checkpoint_every,
@@ -346,7 +331,7 @@ def tune(
         budget=budget,
         trials=trials,
         format=format,
-        reader_options=_reader_options(
+        reader_options=reader_options(
             features, hash_bits, word_ngrams, char_ngrams, label_separator
         ),
         label_sets=label_sets,
@@ -373,30 +358,3 @@ def _required(value: Path | None, option: str) -> Path:
     if value is None:
         raise ValueError(f"{option} is missing: say where to write the model, as in -m m.labeltree")
     return value
-
-
-def _reader_options(
-    features: int | None,
-    hash_bits: int | None,
-    word_ngrams: int | None,
-    char_ngrams: str | None,
-    label_separator: str | None,
-) -> dict[str, Any]:
-    options = {
-        "n_features": features,
-        "hash_bits": hash_bits,
-        "word_ngrams": word_ngrams,
-        "char_ngrams": None if char_ngrams is None else _pair(char_ngrams),
-        "label_separator": label_separator,
-    }
-    return {name: value for name, value in options.items() if value is not None}
-
-
-def _pair(text: str) -> tuple[int, int]:
-    low, _, high = text.partition("-")
-    try:
-        return int(low), int(high or low)
-    except ValueError:
-        raise ValueError(
-            f"--char-ngrams is {text!r}, expected a range such as 3-5, or one number"
-        ) from None

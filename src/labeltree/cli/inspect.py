@@ -13,6 +13,7 @@ from labeltree import modelfile
 from labeltree.cli.algorithms import name_of
 from labeltree.cli.checkpoint import require_writable
 from labeltree.cli.explain import Explanation, explain
+from labeltree.cli.reading import names_of
 from labeltree.cli.treepage import tree_page
 from labeltree.estimators import OnlineClassifier, load
 from labeltree.treeview import Tree
@@ -42,8 +43,8 @@ def inspect(
     depth : int, optional
         How deep to draw: 4 by default, and 12 in files.
     example : str, optional
-        ``FILE:LINE`` of a row to be predicted: its path, its best labels, and the tokens of the
-        line that decided.
+        ``FILE:LINE`` of a row to be predicted: its path, its best labels, and the features, if the
+        model keeps their names, or else the tokens of the line, that decided.
     dot, html : Path, optional
         Where to write the tree in Graphviz's language, and as a page that unfolds.
     as_json : bool
@@ -120,6 +121,9 @@ def describe(model: Path, clf: OnlineClassifier, tree: Tree | None) -> dict[str,
         facts["most seen"] = {str(clf.classes_[i]): int(counts[i]) for i in most.tolist()}
     if notes.get("reader"):
         facts["read as"] = notes["reader"]
+    names = names_of(model)
+    if names is not None:
+        facts["names kept"] = len(names)
     if notes.get("run"):
         run = notes["run"]
         facts["run"] = {
@@ -165,9 +169,12 @@ def _explained(found: Explanation, tree: Tree | None) -> str:
     lines.append(f"{'candidates':<30} {'score':>10}")
     lines += [f"  {label!s:<28} {score:>10.4f}" for label, score in found.candidates]
     best = found.candidates[0][0]
-    lines += ["", f"{'left out':<30} {'score of ' + str(best):>16}   best label then"]
-    for token, change, then in found.tokens:
-        lines.append(f"  {token:<28} {change:>+16.4f}   {'' if then == best else then}".rstrip())
+    width = max([28, *(len(part) for part, _, _ in found.left_out)])
+    lines += ["", f"{'left out':<{width + 2}} {'score of ' + str(best):>16}   best label then"]
+    for part, change, then in found.left_out:
+        lines.append(
+            f"  {part:<{width}} {change:>+16.3g}   {'' if then == best else then}".rstrip()
+        )
     return "\n".join(lines) + "\n"
 
 

@@ -63,8 +63,10 @@ def predict(
     scores = scores or format == "svmlight"
     sets = clf.multilabel_ and top is None and not scores
     write = _WRITERS[format]
+    empty = True
     with stream, _opened(output) as file:
         for rows in stream:
+            empty = False
             found: list[Prediction]
             if sets:
                 found = [[(label, None) for label in row] for row in clf.predict(rows.X)]
@@ -76,6 +78,8 @@ def predict(
                 ]
             write(file, rows, found, "," if sets else "\t")
             file.flush()
+        if empty and "-" not in data and not stream.bad_lines.count:
+            raise ValueError(f"{', '.join(data)}: no rows to predict; give a file with rows")
     if stream.bad_lines.count:
         print(stream.bad_lines, file=sys.stderr)
 

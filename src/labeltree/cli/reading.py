@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from labeltree import modelfile
-from labeltree.data import Rows, Stream, stream
+from labeltree.data import FeatureNames, Rows, Stream, stream
 from labeltree.data.rows import concatenate
 from labeltree.estimators import OnlineClassifier, load
 from labeltree.labels import Targets
@@ -184,6 +184,16 @@ def reader_settings(
             )
         settings = {**settings, "format": format}
     return settings
+
+
+def names_of(model: str | os.PathLike[str]) -> FeatureNames | None:
+    """Return the names of features that a model file keeps, None if it keeps none."""
+    attached = modelfile.read_attached(model)
+    if "feature_names" not in attached:
+        return None
+    names = FeatureNames()
+    names.extend(attached["feature_indices"], attached["feature_names"])
+    return names
 
 
 def take(rows: Rows, chosen: Any) -> Rows:

@@ -26,6 +26,7 @@ def train(
     reader_options: dict[str, Any] | None = None,
     skip_bad_lines: bool = False,
     label_sets: bool | None = None,
+    keep_names: bool = False,
     passes: int | None = None,
     holdout: float = 0.0,
     checkpoint_every: str | None = None,
@@ -47,6 +48,9 @@ def train(
         As for `labeltree.data.stream`.
     label_sets : bool, optional
         Whether rows have sets of labels. By default the first rows tell.
+    keep_names : bool
+        Whether to keep the names of hashed features with the model, to be shown by `inspect`. A
+        model that is resumed goes on as it was started.
     passes : int, optional
         How often to read the files, by default once. Progressive validation counts the first
         time.
@@ -71,7 +75,7 @@ def train(
     training = Training(model, Every.parse(checkpoint_every), display or Display())
     require_writable(model)
     modelfile.remove_leftovers(model)
-    given = Given(format, reader_options or {}, params or {})
+    given = Given(format, reader_options or {}, params or {}, keep_names)
     if resume is not None:
         training.resume(resume, expand(data), passes, holdout, given)
     else:

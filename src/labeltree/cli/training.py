@@ -15,8 +15,8 @@ from labeltree import modelfile
 from labeltree.cli.algorithms import estimator_class, name_of, names
 from labeltree.cli.checkpoint import Every, Run, StopRequest
 from labeltree.cli.display import Display, Row
-from labeltree.cli.reading import Piece, pieces, prefetch, take, targets_of
-from labeltree.data import Rows, stream
+from labeltree.cli.reading import Piece, names_of, pieces, prefetch, take, targets_of
+from labeltree.data import FeatureNames, Rows, stream
 from labeltree.data.formats import FORMATS, detect_common_format, make_format
 from labeltree.estimators import OnlineClassifier, load
 from labeltree.labels import Targets
@@ -31,6 +31,7 @@ class Given(NamedTuple):
     format: str
     reader_options: dict[str, Any]
     params: dict[str, Any]
+    keep_names: bool = False
 
 
 @dataclass
@@ -43,6 +44,7 @@ class Training:
     clf: OnlineClassifier = field(init=False)
     run: Run = field(init=False)
     settings: dict[str, Any] = field(default_factory=dict)  # how lines become rows
+    names: FeatureNames | None = None  # of the features, if they are kept
     label_sets: bool | None = None
     counts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
     before: int = 0  # rows of the pass that the stream does not have: those of another pipe
@@ -78,7 +80,15 @@ class Training:
         options = dict(given.reader_options)
         if format_ == "svmlight":
             options.setdefault("n_features", DEFAULT_FEATURES)
-        self.settings = make_format(format_, options).settings()
+        made = make_format(format_, options)
+        if given.keep_names:
+            if not made.has_names:
+                raise ValueError(
+                    f"--keep-names is for vw and tsv, whose features are hashed names, and the "
+                    f"format is {format_}; leave the option out"
+                )
+            self.names = FeatureNames()
+        self.settings = made.settings()
         self.clf = estimator(**given.params)
         self.run = Run.start(files, passes, _period(holdout))
 
@@ -104,6 +114,12 @@ class Training:
                 "not known; train on with partial_fit"
             )
         self.settings = notes["reader"]
+        self.names = names_of(checkpoint)
+        if given.keep_names and self.names is None:
+            raise ValueError(
+                f"{checkpoint}: the model was trained without --keep-names, and the names of what "
+                "it has learned are lost; leave the option out, or train anew"
+            )
         self.label_sets = self.clf.multilabel_
         self.counts = np.array(notes.get("label_counts", []), dtype=np.int64)
         self.shown = (self.clf.progress_.checkpoints or [(0, 0)])[-1]
@@ -143,7 +159,13 @@ class Training:
         """Learn what is left of a pass, unless asked to stop."""
         run = self.run
         eager = "-" in run.data
-        rows = stream(run.data, skip_bad_lines=run.skip_bad_lines, eager=eager, **self.settings)
+        rows = stream(
+            run.data,
+            skip_bad_lines=run.skip_bad_lines,
+            eager=eager,
+            names=None if run.number else self.names,  # later passes have no new ones
+            **self.settings,
+        )
         if run.rows == 0 and self.learned:
             self.clf._learner.begin_pass(again=run.number > 0)
         skip = run.rows_to_skip
@@ -291,7 +313,11 @@ class Training:
             "label_counts": self.counts.tolist(),
             "run": self.run.note(),
         }
-        self.clf.save(self.model, notes=notes)
+        attached: dict[str, NDArray[Any]] = {}
+        if self.names is not None:
+            indices, names = self.names.arrays()
+            attached = {"feature_indices": indices, "feature_names": names}
+        self.clf.save(self.model, notes=notes, attached=attached)
         if final:
             self.display.close()
             progress = self.clf.progress_

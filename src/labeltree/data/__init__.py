@@ -11,6 +11,7 @@ and the values of a repeated index added up. ``qid`` (svmlight), tag and base (V
 accepted and ignored.
 """
 
+from labeltree._core import FeatureNames
 from labeltree.data.errors import BadLine, BadLines, DataError
 from labeltree.data.loading import Dataset, load, stream
 from labeltree.data.rows import Labels, Rows
@@ -21,6 +22,7 @@ __all__ = [
     "BadLines",
     "DataError",
     "Dataset",
+    "FeatureNames",
     "Labels",
     "Rows",
     "Stream",

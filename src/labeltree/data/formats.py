@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
 from typing import ClassVar
 
-from labeltree._core import NgramOptions, ReaderLimits, TextReader
+from labeltree._core import FeatureNames, NgramOptions, ReaderLimits, TextReader
 from labeltree.data.source import COMPRESSED_SUFFIXES, Path, Source, name_of
 
 _MAX_FEATURES = 2**32
@@ -25,6 +25,7 @@ class Format:
     """How a line becomes a row. The fields are the options, and the settings a model saves."""
 
     name: ClassVar[str]
+    has_names: ClassVar[bool] = False  # whether features are hashed names
 
     def settings(self) -> dict[str, object]:
         """Return what, given to `stream`, reads another file in the same way; fit for JSON."""
@@ -38,8 +39,8 @@ class Format:
 class TextFormat(Format):
     """A format of lines."""
 
-    def reader(self, limits: ReaderLimits) -> TextReader:
-        """Return a native reader for this format."""
+    def reader(self, limits: ReaderLimits, names: FeatureNames | None) -> TextReader:
+        """Return a native reader for this format, which keeps the features' names if asked to."""
         raise NotImplementedError
 
 
@@ -54,8 +55,8 @@ class Svmlight(TextFormat):
         if self.n_features is not None:
             check_int("n_features", self.n_features, 1, _MAX_FEATURES)
 
-    def reader(self, limits: ReaderLimits) -> TextReader:
-        """Return a native reader for this format."""
+    def reader(self, limits: ReaderLimits, names: FeatureNames | None) -> TextReader:  # noqa: ARG002
+        """Return a native reader for this format, whose features have no names."""
         return TextReader.svmlight(limits, self.n_features)
 
 
@@ -65,8 +66,8 @@ class Xmc(Svmlight):
 
     name = "xmc"
 
-    def reader(self, limits: ReaderLimits) -> TextReader:
-        """Return a native reader for this format."""
+    def reader(self, limits: ReaderLimits, names: FeatureNames | None) -> TextReader:  # noqa: ARG002
+        """Return a native reader for this format, whose features have no names."""
         return TextReader.xmc(limits, self.n_features)
 
 
@@ -75,14 +76,15 @@ class Vw(TextFormat):
     """``[label[,label...]] [importance] [base] ['tag]|namespace[:scale] name[:value] ...``."""
 
     name = "vw"
+    has_names = True
     hash_bits: int = 24
 
     def __post_init__(self) -> None:
         check_int("hash_bits", self.hash_bits, 1, 32)
 
-    def reader(self, limits: ReaderLimits) -> TextReader:
-        """Return a native reader for this format."""
-        return TextReader.vw(limits, self.hash_bits)
+    def reader(self, limits: ReaderLimits, names: FeatureNames | None) -> TextReader:
+        """Return a native reader for this format, which keeps the features' names if asked to."""
+        return TextReader.vw(limits, self.hash_bits, names)
 
 
 @dataclass(frozen=True)
@@ -129,6 +131,7 @@ class Tsv(TextOptions, TextFormat):
     """``label<TAB>text``, the text hashed into words and n-grams."""
 
     name = "tsv"
+    has_names = True
     label_separator: str | None = None
 
     def __post_init__(self) -> None:
@@ -145,9 +148,9 @@ class Tsv(TextOptions, TextFormat):
                 f"received {separator!r}"
             )
 
-    def reader(self, limits: ReaderLimits) -> TextReader:
-        """Return a native reader for this format."""
-        return TextReader.tsv(limits, self.label_separator, self.ngrams())
+    def reader(self, limits: ReaderLimits, names: FeatureNames | None) -> TextReader:
+        """Return a native reader for this format, which keeps the features' names if asked to."""
+        return TextReader.tsv(limits, self.label_separator, self.ngrams(), names)
 
 
 @dataclass(frozen=True)

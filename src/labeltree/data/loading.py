@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import cast
 
-from labeltree._core import ReaderLimits
+from labeltree._core import FeatureNames, ReaderLimits
 from labeltree.data.errors import BadLines
 from labeltree.data.formats import Columns, TextFormat, check_int, detect_common_format, make_format
 from labeltree.data.rows import Rows, concatenate
@@ -49,6 +49,7 @@ def stream(
     n_features: int | None = None,
     max_line: int = MAX_LINE,
     eager: bool = False,
+    names: FeatureNames | None = None,
     **options: object,
 ) -> Stream:
     r"""Read rows batch by batch, in memory bounded by a batch, a chunk and the longest line.
@@ -73,6 +74,9 @@ def stream(
     eager : bool, default False
         Whether to return the rows that have arrived rather than wait until a batch is full; for
         text formats from a pipe.
+    names : FeatureNames, optional
+        Where to keep the names of hashed features, for vw and tsv. It may be shared by several
+        streams, and looked at while they are read.
     **options
         vw: `hash_bits`. tsv: `label_separator`, `word_ngrams`, `char_ngrams`, `lowercase`,
         `hash_bits`, `normalize`. parquet and arrow: those of tsv but the separator, and the names
@@ -110,9 +114,11 @@ def stream(
     if n_features is not None:
         options["n_features"] = n_features
     kind = make_format(format, options)
+    if names is not None and not kind.has_names:
+        raise ValueError(f'format "{format}" has no names of features to keep: expected vw or tsv')
     if isinstance(kind, TextFormat):
         limits = ReaderLimits(batch_size, max_line, bool(skip_bad_lines))
-        return TextStream(paths, kind, limits, eager=eager)
+        return TextStream(paths, kind, limits, names, eager=eager)
     assert isinstance(kind, Columns)
     from labeltree.data.columns import ColumnStream  # needs pyarrow, which is an extra
 
@@ -126,13 +132,14 @@ def load(
     skip_bad_lines: bool = False,
     n_features: int | None = None,
     max_line: int = MAX_LINE,
+    names: FeatureNames | None = None,
     **options: object,
 ) -> Dataset:
     r"""Read one or more files whole.
 
     Parameters
     ----------
-    path, format, skip_bad_lines, n_features, max_line, **options
+    path, format, skip_bad_lines, n_features, max_line, names, **options
         As for `stream`.
 
     Returns
@@ -165,6 +172,7 @@ def load(
         n_features=n_features,
         max_line=max_line,
         eager=False,
+        names=names,
         **options,
     ) as rows:
         whole = concatenate(list(rows), rows.vocabulary, rows.n_features)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from labeltree._core import ReaderLimits
+from labeltree._core import FeatureNames, ReaderLimits
 from labeltree.data.errors import BadLine, DataError
 from labeltree.data.formats import TextFormat
 from labeltree.data.rows import Labels, Rows, build_csr
@@ -24,13 +24,19 @@ class TextStream(Stream):
     """The rows of text files, one after the other, parsed by the core."""
 
     def __init__(
-        self, paths: Sequence[Path], format_: TextFormat, limits: ReaderLimits, *, eager: bool
+        self,
+        paths: Sequence[Path],
+        format_: TextFormat,
+        limits: ReaderLimits,
+        names: FeatureNames | None,
+        *,
+        eager: bool,
     ) -> None:
         super().__init__(format_)
         self._eager = eager
         self._sizes = [_size(path) for path in paths]
         self._finished = 0  # bytes of the files that were read to their end
-        self._reader = format_.reader(limits)
+        self._reader = format_.reader(limits, names)
         self._chunk = memoryview(bytearray(CHUNK))
         self._start = self._end = 0  # the part of the chunk that is still to be parsed
         self._paths = list(paths)

@@ -31,7 +31,13 @@ class Persistent(BaseEstimator):
     def _make_learner(self) -> Any:
         """Make an empty core learner."""
 
-    def save(self, path: str | os.PathLike[str], *, notes: dict[str, Any] | None = None) -> None:
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        notes: dict[str, Any] | None = None,
+        attached: modelfile.Arrays | None = None,
+    ) -> None:
         """Write the model to one file; `labeltree.load` reads it back.
 
         The file holds every parameter, the labels and the whole state of learning: training on
@@ -43,6 +49,9 @@ class Persistent(BaseEstimator):
             Where to write. An existing file is replaced only once the new one is complete.
         notes : dict, optional
             Anything that JSON can hold, to be kept in the header.
+        attached : dict of str to ndarray, optional
+            Arrays to be kept in the file for others than the estimator;
+            `labeltree.modelfile.read_attached` returns them.
         """
         check_is_fitted(self)
         names = getattr(self, "feature_names_in_", None)
@@ -58,7 +67,7 @@ class Persistent(BaseEstimator):
         }
         labels = json.dumps(self._vocabulary.tolist()).encode()
         arrays = {"labels": np.frombuffer(labels, np.uint8), **self._learner.state()}
-        modelfile.write(path, header, arrays)
+        modelfile.write(path, header, arrays, attached)
 
     @classmethod
     def _from_file(cls, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Self:
@@ -78,7 +87,7 @@ class Persistent(BaseEstimator):
         labels: list[Label] = json.loads(arrays.pop("labels").tobytes())
         model._vocabulary = Vocabulary(labels)
         model._learner = model._make_learner()
-        model._learner.restore(arrays)
+        model._learner.restore({n: a for n, a in arrays.items() if not modelfile.is_attached(n)})
         if model._learner.labels != len(labels):
             raise ValueError("the number of labels is not that of their models")
         return model

@@ -112,7 +112,7 @@ class Predictor(ClassifierMixin, Persistent):
         missing = ids == NO_LABEL
         if not missing.any():
             return self._vocabulary.array[ids], scores
-        labels = self._vocabulary.array.astype(object)[np.where(missing, 0, ids)]
+        labels = self._vocabulary.array[np.where(missing, 0, ids)].astype(object)
         labels[missing] = None
         return labels, scores
 

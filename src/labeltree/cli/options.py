@@ -1,0 +1,77 @@
+"""The options that several commands have."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from labeltree.cli import algorithms
+
+Data = Annotated[
+    list[str],
+    typer.Argument(help="Files, patterns, or - for standard input.", metavar="DATA..."),
+]
+OptionalData = Annotated[
+    list[str] | None,
+    typer.Argument(help="Files, patterns, or - for standard input.", metavar="DATA..."),
+]
+Model = Annotated[Path, typer.Argument(help="A model file.", metavar="MODEL")]
+FORMATS = "auto, svmlight, xmc, vw, tsv, parquet or arrow; auto goes by name."
+Format = Annotated[str, typer.Option(help=f"Of the data: {FORMATS}")]
+Algorithm = Annotated[
+    str,
+    typer.Option(
+        help=f"One of {', '.join(algorithms.names())}. With --help, lists its parameters.",
+        metavar="NAME",
+    ),
+]
+SkipBadLines = Annotated[
+    bool, typer.Option("--skip-bad-lines", help="Go on after malformed lines and report them.")
+]
+Threads = Annotated[int, typer.Option(help="Number of threads; -1 for all processors.")]
+Features = Annotated[
+    int | None, typer.Option(help="Number of features; svmlight files: 2^24 if not given.")
+]
+HashBits = Annotated[int | None, typer.Option(help="vw, tsv: hash to 2^bits features.")]
+WordNgrams = Annotated[int | None, typer.Option(help="tsv: words in a row, up to.")]
+CharNgrams = Annotated[str | None, typer.Option(help="tsv: characters, as in 3-5.")]
+LabelSeparator = Annotated[
+    str | None, typer.Option(help="tsv: what separates the labels of a set.")
+]
+LabelSets = Annotated[
+    bool | None,
+    typer.Option(help="Whether rows have sets of labels; otherwise the first rows tell."),
+]
+Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="Show nothing.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON to standard output.")]
+
+
+def reader_options(
+    features: int | None,
+    hash_bits: int | None,
+    word_ngrams: int | None,
+    char_ngrams: str | None,
+    label_separator: str | None,
+) -> dict[str, Any]:
+    """Return those of the options that were given, as `labeltree.data.stream` takes them."""
+    options = {
+        "n_features": features,
+        "hash_bits": hash_bits,
+        "word_ngrams": word_ngrams,
+        "char_ngrams": None if char_ngrams is None else _pair(char_ngrams),
+        "label_separator": label_separator,
+    }
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def _pair(text: str) -> tuple[int, int]:
+    low, _, high = text.partition("-")
+    try:
+        return int(low), int(high or low)
+    except ValueError:
+        raise ValueError(
+            f"--char-ngrams is {text!r}, expected a range such as 3-5, or one number"
+        ) from None
