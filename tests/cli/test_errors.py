@@ -82,6 +82,21 @@ def test_options_before_a_byte_is_read(refused_data, tmp_path, monkeypatch, opti
     refused_data("a.svm", option, value, match=match)
 
 
+def test_files_to_test_on_before_anything_is_learned(refused_data, tmp_path):
+    (tmp_path / "a.svm").write_text("1 1:1\n")
+    (tmp_path / "empty.svm").touch()
+    (tmp_path / "bare.svm").write_text(" 1:1\n")
+    (tmp_path / "text.svm").write_text("call me ishmael\n")
+    for name, match in {
+        "no.svm": "no.svm: there is no such file",
+        ".": "this is a directory",
+        "empty.svm": "empty.svm: there are no rows to evaluate on; give labelled rows",
+        "bare.svm": "bare.svm: no row has a label to evaluate on; give labelled rows",
+        "text.svm": "text.svm:1: ",
+    }.items():
+        refused_data("a.svm", "--test", tmp_path / name, match=match)
+
+
 def test_arguments_that_are_missing(refused, folder):
     refused("train", folder / "train.svm", match="--model is missing")
     refused("train", "-m", folder / "x", match="no data to learn from")

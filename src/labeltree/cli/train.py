@@ -32,6 +32,7 @@ def train(
     checkpoint_every: str | None = None,
     resume: Path | None = None,
     threads: int | None = None,
+    test: Sequence[str] = (),
     display: Display | None = None,
 ) -> OnlineClassifier:
     """Learn the rows of files in their order, and save the model with how they were read.
@@ -63,6 +64,9 @@ def train(
         unless it is given other data.
     threads : int, optional
         Number of threads, -1 for all processors.
+    test : sequence of str
+        Files to be evaluated on later; that their first rows can be read and have labels is
+        better known before hours of learning.
     display : Display, optional
         What to show while it runs; nothing by default.
 
@@ -83,6 +87,8 @@ def train(
     if label_sets is not None:
         training.label_sets = label_sets
     training.run.skip_bad_lines |= skip_bad_lines
+    if test:
+        training.require_labelled(expand(test))
     training.clf.n_jobs = threads
     training.clf._validate_params()
     try:
@@ -126,14 +132,12 @@ def train_and_report(
         The estimator.
     """
     display = display or Display()
-    for name in expand(test):
-        open(name, "rb").close()  # what is missing is better known before hours of learning
     if plot is not None:
         from labeltree.plot import learning_curve, picture_format, write  # needs matplotlib
 
         picture_format(plot)
         require_writable(plot)
-    clf = train(data, model, display=display, **options)
+    clf = train(data, model, test=test, display=display, **options)
     if test:
         from labeltree.cli.evaluate import evaluate, report
 

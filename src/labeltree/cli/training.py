@@ -155,6 +155,18 @@ class Training:
         """Whether there is anything to save."""
         return hasattr(self.clf, "_learner")
 
+    def require_labelled(self, files: list[str]) -> None:
+        """Raise unless the files can be read as the data are, and have a row with labels."""
+        skip = self.run.skip_bad_lines
+        rows = 0
+        with stream(files, skip_bad_lines=skip, **self.settings) as pieces:
+            for piece in pieces:
+                rows += len(piece)
+                if any(piece.sets):
+                    return
+        lacking = "no row has a label" if rows else "there are no rows"
+        raise ValueError(f"{', '.join(files)}: {lacking} to evaluate on; give labelled rows")
+
     def learn_pass(self, stop: StopRequest) -> None:
         """Learn what is left of a pass, unless asked to stop."""
         run = self.run
