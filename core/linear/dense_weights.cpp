@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "linear/simd.hpp"
+#include "linear/trace.hpp"
 
 namespace labeltree {
 
@@ -77,15 +78,24 @@ void DenseWeights::resize(std::size_t models) {
 
 float DenseWeights::dot(std::size_t model, const Example& x) const {
   const float* w = weights(model);
-  if (x.key == nullptr) return kernel::dot(w, x.value, x.size);
+  if (x.key == nullptr) {
+    LABELTREE_TOUCH(model * row_size(), x.size);
+    return kernel::dot(w, x.value, x.size);
+  }
   float p = 0.0f;
-  for (std::size_t i = 0; i < x.size; ++i) p += w[x.key[i]] * x.value[i];
+  for (std::size_t i = 0; i < x.size; ++i) {
+    LABELTREE_TOUCH(model * row_size() + x.key[i], 1);
+    p += w[x.key[i]] * x.value[i];
+  }
   return p;
 }
 
 void DenseWeights::dot8(std::size_t block, const Example& x, float* p) const {
   const float* w = weights(8 * block);
   if (x.key == nullptr) {
+    for (std::size_t lane = 0; lane < 8; ++lane) {
+      LABELTREE_TOUCH((8 * block + lane) * row_size(), x.size);
+    }
     kernel::dot4(w, row_size(), x.value, x.size, p);
     kernel::dot4(w + 4 * row_size(), row_size(), x.value, x.size, p + 4);
   } else {
@@ -95,9 +105,13 @@ void DenseWeights::dot8(std::size_t block, const Example& x, float* p) const {
 
 float DenseWeights::accumulate(std::size_t model, const Example& x, float hg2) {
   float* g = sums(model);
-  if (x.key == nullptr) return kernel::accumulate(g, x.value, x.size, hg2);
+  if (x.key == nullptr) {
+    LABELTREE_TOUCH(model * row_size() + stride_, x.size);
+    return kernel::accumulate(g, x.value, x.size, hg2);
+  }
   float kappa = 0.0f;
   for (std::size_t i = 0; i < x.size; ++i) {
+    LABELTREE_TOUCH(model * row_size() + stride_ + x.key[i], 1);
     const float square = x.value[i] * x.value[i];
     float& sum = g[x.key[i]];
     sum += hg2 * square;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "linear/simd.hpp"
+#include "linear/trace.hpp"
 
 namespace labeltree {
 
@@ -22,6 +23,7 @@ LABELTREE_INLINE std::size_t prefetch(const float* table, Address at, const Exam
   for (std::size_t i = 0; i < n; ++i) {
     offset[i] = at.offset(x.key[begin + i]);
     __builtin_prefetch(table + offset[i], 1);
+    LABELTREE_TOUCH(offset[i], 16);
   }
   return n;
 }

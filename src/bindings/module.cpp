@@ -12,4 +12,7 @@ NB_MODULE(_core, m) {
   bind_one_against_all(m);
   bind_text(m);
   bind_tree(m);
+#ifdef LABELTREE_TRACE
+  bind_trace(m);
+#endif
 }
