@@ -28,6 +28,7 @@ float unit_scale(const Example& x, std::size_t slots) {
   return std::isfinite(scale) ? scale : 0.0f;
 }
 
+constexpr float faintest = 0.05f;  // of a row of length 1: what is smaller says too little to look up
 constexpr float largest_weight = 1e15f;  // its square must be a number, too
 
 }  // namespace
@@ -72,44 +73,55 @@ void LabelIndex::add(LabelId label, const Example& x, float weight) {
 void LabelIndex::find(const Example& x, std::size_t n, std::span<const LabelId> without,
                       float weight, Similar& similar) const {
   similar.of_label.resize(squared_norm_.size(), 0.0f);
+  similar.found.resize(squared_norm_.size() + 1);
   const float scale = unit_scale(x, slots_);
-  visit_positive(x, slots_, [&](std::size_t slot, float value) {
-    if (slot >= postings_.size()) return;
+  std::size_t found = similar.n_found;
+  double of_itself = 0.0;  // what x has in common with x
+  visit_positive(x, slots_, [&](std::size_t slot, float unscaled) {
+    const float value = scale * unscaled;
+    if (slot >= postings_.size() || value < faintest) return;
+    of_itself += double{value} * value;
     for (const Posting& posting : postings_[slot]) {
-      const float product = posting.sum * (scale * value);
-      if (product == 0.0f) continue;  // it vanished: all that is found is positive
+      const float product = posting.sum * value;
       float& sum = similar.of_label[posting.label];
-      if (sum == 0.0f) similar.found.push_back(posting.label);
+      similar.found[found] = posting.label;  // kept if it is new; a branch would be hard to foresee
+      found += (sum == 0.0f) & (product > 0.0f);
       sum += product;
     }
   });
+  similar.n_found = found;
   for (const LabelId label : without) {
     float& sum = similar.of_label[label];
     if (sum == 0.0f) continue;
-    const double rest = double{sum} - weight;
+    const double rest = double{sum} - weight * of_itself;
     const double norm = squared_norm_[label] - 2.0 * weight * sum + double{weight} * weight;
     sum = rest > 1e-6 && inverse_norm_[label] > 0.0f
               ? static_cast<float>(rest) * inverse_norm(norm) / inverse_norm_[label]
               : 0.0f;
   }
-  similar.nearest.clear();
-  for (const LabelId label : similar.found) {
+  const auto better = [&](LabelId a, LabelId b) {
+    const float sa = similar.of_label[a], sb = similar.of_label[b];
+    return sa != sb ? sa > sb : a < b;
+  };
+  std::vector<LabelId>& nearest = similar.nearest;  // a heap, the worst on top
+  nearest.clear();
+  for (std::size_t i = 0; i < found; ++i) {
+    const LabelId label = similar.found[i];
     similar.of_label[label] *= inverse_norm_[label];
-    if (similar.of_label[label] > 0.0f) similar.nearest.push_back(label);
+    if (similar.of_label[label] == 0.0f) continue;
+    if (nearest.size() == n) {
+      if (!better(label, nearest.front())) continue;
+      std::pop_heap(nearest.begin(), nearest.end(), better);
+      nearest.pop_back();
+    }
+    nearest.push_back(label);
+    std::push_heap(nearest.begin(), nearest.end(), better);
   }
-  if (similar.nearest.size() <= n) return;
-  std::nth_element(similar.nearest.begin(),
-                   similar.nearest.begin() + static_cast<std::ptrdiff_t>(n), similar.nearest.end(),
-                   [&](LabelId a, LabelId b) {
-                     const float sa = similar.of_label[a], sb = similar.of_label[b];
-                     return sa != sb ? sa > sb : a < b;
-                   });
-  similar.nearest.resize(n);
 }
 
 void LabelIndex::forget(Similar& similar) {
-  for (const LabelId label : similar.found) similar.of_label[label] = 0.0f;
-  similar.found.clear();
+  for (std::size_t i = 0; i < similar.n_found; ++i) similar.of_label[similar.found[i]] = 0.0f;
+  similar.n_found = 0;
 }
 
 void LabelIndex::visit_state(StateVisitor& state, std::size_t labels) {

@@ -14,7 +14,8 @@ namespace labeltree {
 // How similar labels are to an example; memory that one thread uses and uses again.
 struct Similar {
   std::vector<float> of_label;    // zero for labels not found
-  std::vector<LabelId> found;
+  std::vector<LabelId> found;     // the first n_found of it
+  std::size_t n_found = 0;
   std::vector<LabelId> nearest;   // the best of those found, in any order
 };
 

@@ -177,7 +177,8 @@ class LabelIndex:
     def similarities(self, x, without=(), h=0.0):
         """c . x / |c|^0.75 of every label whose centroid has some of x, most similar first."""
         dots = {}
-        for i, v in self.unit(x).items():
+        looked_up = {i: v for i, v in self.unit(x).items() if v >= 0.05}
+        for i, v in looked_up.items():
             for label, total in self.postings.get(i, {}).items():
                 dots[label] = dots.get(label, 0.0) + total * v
         similar = {}
@@ -185,7 +186,7 @@ class LabelIndex:
             squared_norm = self.squared_norm[label]
             if label in without:
                 squared_norm += h * h - 2 * h * dot
-                dot -= h
+                dot -= h * sum(v * v for v in looked_up.values())
             if dot > 1e-6 and squared_norm > 1e-12:
                 similar[label] = dot * self.damped(squared_norm)
         return dict(sorted(similar.items(), key=lambda s: (-round(s[1], 5), s[0])))
