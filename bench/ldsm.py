@@ -18,21 +18,23 @@ from labeltree.metrics import precision_at_k, propensities, psp_at_k
 
 SETTINGS = {
     "bibtex": {
-        "n_trees": 50,
+        "n_trees": 30,
         "max_nodes": 1000,
         "epochs": 10,
         "lambda1": 2.0,
         "lambda2": 6.0,
         "step": 4.0,
+        "idf": 1.0,
         "min_feature_rows": 3,
     },
     "delicious": {
         "n_trees": 50,
         "max_nodes": 2000,
-        "epochs": 5,
+        "epochs": 4,
         "lambda1": 1.5,
         "lambda2": 3.5,
         "step": 1.0,
+        "idf": 1.5,
         "min_feature_rows": 3,
         "top_labels": 25,
     },

@@ -1,9 +1,12 @@
 // Hash functions shared by the weight table and the text parsers.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <span>
 #include <string_view>
+#include <utility>
 
 namespace labeltree {
 
@@ -19,6 +22,14 @@ constexpr std::uint64_t mix64(std::uint64_t z) {
 inline std::uint64_t next_random(std::uint64_t& state) {
   state += 0x9e3779b97f4a7c15ULL;
   return mix64(state);
+}
+
+// Puts the values into a random order.
+template <class T>
+void shuffle(std::span<T> values, std::uint64_t& state) {
+  for (std::size_t i = values.size(); i > 1; --i) {
+    std::swap(values[i - 1], values[next_random(state) % i]);
+  }
 }
 
 // Hashes bytes, eight at a time; `seed` separates namespaces, n-gram orders and positions.

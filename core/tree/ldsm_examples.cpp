@@ -1,6 +1,7 @@
 #include "tree/ldsm_examples.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace labeltree {
 
@@ -19,6 +20,37 @@ void LdsmRows::add(const Example& x) {
   }
   offset_.push_back(feature_.size());
   squared_norm_.push_back(x.squared_norm);
+}
+
+void LdsmRows::multiply(std::span<const float> scale) {
+  for (std::size_t row = 0; row < size(); ++row) {
+    squared_norm_[row] = 0.0f;
+    for (std::size_t i = offset_[row]; i < offset_[row + 1]; ++i) {
+      value_[i] *= scale[feature_[i]];
+      squared_norm_[row] += value_[i] * value_[i];
+    }
+  }
+}
+
+std::vector<float> LdsmRows::inverse_frequencies(double idf, std::size_t features) const {
+  std::vector<double> rows;
+  for (const std::uint32_t feature : feature_) {
+    if (feature >= rows.size()) rows.resize(feature + 1, 0.0);
+    ++rows[feature];
+  }
+  std::vector<float> scale(rows.size(), 1.0f);
+  double sum = 0.0, present = 0.0;
+  for (std::size_t i = 0; i < std::min(features, rows.size()); ++i) {
+    if (rows[i] == 0.0) continue;
+    const double weight = std::pow(std::log(static_cast<double>(size()) / rows[i]) + 0.1, idf);
+    scale[i] = static_cast<float>(weight);
+    sum += weight;
+    ++present;
+  }
+  for (std::size_t i = 0; i < std::min(features, rows.size()); ++i) {
+    if (rows[i] > 0.0) scale[i] *= static_cast<float>(present / sum);
+  }
+  return scale;
 }
 
 LdsmExample LdsmRows::operator[](std::size_t row) const {

@@ -19,6 +19,11 @@ class LdsmRows {
   void clear();
   void add(const Example& x);
   std::size_t size() const { return squared_norm_.size(); }
+  // Multiplies all values of each feature i by scale[i].
+  void multiply(std::span<const float> scale);
+  // The weights log(n / n_i) + 0.1 of the features, raised to the power `idf`, relative to their mean;
+  // n_i of the n rows have feature i. Those from `features` on, the constant, have weight 1.
+  std::vector<float> inverse_frequencies(double idf, std::size_t features) const;
   // Without labels, of weight 1. Void once a row is added.
   LdsmExample operator[](std::size_t row) const;
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <thread>
 
 #include "hash.hpp"
@@ -52,6 +53,13 @@ void LdsmForest::fit(const Matrix& X, const LabelSets& y, const float* weight, s
     bank_.encode(X, row, buffer);
     rows.add(buffer[0]);
   }
+  std::vector<float> scale;
+  if (params_.idf != 0.0) {
+    scale = rows.inverse_frequencies(params_.idf, bank_.params().features);
+    rows.multiply(scale);
+    examples.scale = scale;
+  }
+  double weights = 0.0, norms = 0.0;  // of the examples, for their average length
   std::vector<LdsmExample> all;
   for (std::size_t row = 0; row < X.rows; ++row) {
     LdsmExample x = rows[row];
@@ -59,8 +67,11 @@ void LdsmForest::fit(const Matrix& X, const LabelSets& y, const float* weight, s
     x.weight = weight_of(row);
     if (x.weight == 0.0f || !x.learnable()) continue;
     count_labels(x.labels, x.weight);
+    weights += x.weight;
+    norms += double{x.weight} * x.squared_norm;
     all.push_back(x);
   }
+  if (!scale.empty() && norms > 0.0) examples.rate = static_cast<float>(std::sqrt(weights / norms));
   examples.all = all;
   examples_ += X.rows;
 

@@ -43,6 +43,7 @@ unsigned LdsmObjective::best() const {
     cost[i][1][0] = std::abs(difference + mass_) - lambda1_ * pair.first;
     cost[i][0][1] = std::abs(difference - mass_) - lambda1_ * pair.second;
   }
+  const double rounding = 1e-9 * total_;  // in which sums that are equal may differ
   double smallest = std::numeric_limits<double>::infinity();
   unsigned best = 1;
   for (unsigned s = 1; s < 1u << arity_; ++s) {
@@ -53,7 +54,7 @@ unsigned LdsmObjective::best() const {
     double ways = 0.0;
     for (std::size_t m = 0; m < arity_; ++m) ways += s >> m & 1;
     J += lambda2_ * std::abs(sum + mass_ * ways);
-    if (J < smallest) {
+    if (J < smallest - rounding) {
       smallest = J;
       best = s;
     }

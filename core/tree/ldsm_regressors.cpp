@@ -4,8 +4,10 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <numeric>
 #include <type_traits>
 
+#include "hash.hpp"
 #include "linear/loss.hpp"
 #include "linear/simd.hpp"
 
@@ -222,8 +224,10 @@ void LdsmTrainer::gather(std::span<const LdsmExample> examples,
 }
 
 bool LdsmTrainer::train(std::span<const LdsmExample> examples, std::span<const std::uint32_t> ids,
-                        float step, const StopRequested& stop) {
+                        float step, std::uint64_t seed, const StopRequested& stop) {
   gather(examples, ids);
+  order_.resize(rows_.size());
+  std::iota(order_.begin(), order_.end(), 0u);
   const std::size_t M = params_.arity;
   double seen = 0.0;   // weight of the examples
   Sent sent{};         // C_v P_m
@@ -234,7 +238,9 @@ bool LdsmTrainer::train(std::span<const LdsmExample> examples, std::span<const s
   };
   for (std::size_t epoch = 0; epoch < params_.epochs; ++epoch) {
     if (stop()) return false;
-    for (const Row& row : rows_) {
+    if (epoch > 0) shuffle(std::span(order_), seed);
+    for (const std::uint32_t i : order_) {
+      const Row& row = rows_[i];
       if (row.label_begin == row.label_end) continue;
       const LocalRow x = view(row);
       const std::span<const std::uint32_t> y{row_label_.data() + row.label_begin,
@@ -274,6 +280,12 @@ bool LdsmTrainer::train(std::span<const LdsmExample> examples, std::span<const s
   return true;
 }
 
-LdsmRegressors LdsmTrainer::regressors() const { return {params_.arity, features_, weights_}; }
+LdsmRegressors LdsmTrainer::regressors(std::span<const float> scale) const {
+  std::vector<float> weights = weights_;
+  if (!scale.empty()) {
+    for (std::size_t i = 0; i < weights.size(); ++i) weights[i] *= scale[features_[i / lanes_]];
+  }
+  return {params_.arity, features_, weights};
+}
 
 }  // namespace labeltree

@@ -25,6 +25,7 @@ struct LdsmParams {
   std::size_t min_feature_rows = 2;  // a node leaves features out that fewer of its examples have
   double max_share = 0.9;         // a split that sends a child more of the examples is not made
   float step = 2.0f;
+  double idf = 0.0;               // power of the inverse document frequency that scales features
   std::size_t top_labels = 0;     // kept in a node's histogram; 0: all
   std::size_t split_rows = 50;    // online: how many examples a leaf gathers before it is split
   std::size_t recent_rows = 10'000;  // online: how many examples are kept to train splits from
@@ -84,12 +85,14 @@ class LdsmTrainer {
   explicit LdsmTrainer(const LdsmParams& params);
 
   // Algorithm 4 on examples[ids[0]], examples[ids[1]], ...; the step of the t-th is
-  // step / sqrt(t). Says where each example then goes in sent(). False if it was stopped.
+  // step / sqrt(t). Epochs after the first take them in random orders, drawn with `seed`. Says where
+  // each example then goes in sent(). False if it was stopped.
   bool train(std::span<const LdsmExample> examples, std::span<const std::uint32_t> ids, float step,
-             const StopRequested& stop);
+             std::uint64_t seed, const StopRequested& stop);
 
   const std::vector<unsigned>& sent() const { return sent_; }
-  LdsmRegressors regressors() const;
+  // For rows whose features were not yet multiplied by `scale`, which is empty if none were.
+  LdsmRegressors regressors(std::span<const float> scale) const;
 
  private:
   void gather(std::span<const LdsmExample> examples, std::span<const std::uint32_t> ids);
@@ -108,6 +111,7 @@ class LdsmTrainer {
   std::vector<std::uint32_t> local_label_;    // by label
   std::vector<LabelId> labels_;
   std::vector<Row> rows_;
+  std::vector<std::uint32_t> order_;  // of the rows in an epoch
   std::vector<std::uint32_t> row_feature_;
   std::vector<float> row_value_;
   std::vector<std::uint32_t> row_label_;

@@ -38,7 +38,8 @@ void LdsmTree::count_all(Node& node, std::span<const LdsmExample> all,
 bool LdsmTree::split(std::uint32_t node, const LdsmExamples& examples,
                      std::span<const std::uint32_t> places, LdsmTrainer& trainer,
                      const StopRequested& stop) {
-  if (!trainer.train(examples.all, places, params_.step * examples.rate * examples.rate, stop)) return false;
+  const float step = params_.step * examples.rate * examples.rate;
+  if (!trainer.train(examples.all, places, step, mix64(seed_ + node + 1), stop)) return false;
   const std::vector<unsigned>& sent = trainer.sent();
   for (std::size_t m = 0; m < params_.arity; ++m) {
     const auto share = std::count_if(sent.begin(), sent.end(),
@@ -48,7 +49,7 @@ bool LdsmTree::split(std::uint32_t node, const LdsmExamples& examples,
       return false;
     }
   }
-  nodes_[node].regressors = trainer.regressors();
+  nodes_[node].regressors = trainer.regressors(examples.scale);
   const auto children = static_cast<std::uint32_t>(nodes_.size());
   for (std::size_t m = 0; m < params_.arity; ++m) nodes_.push_back({.parent = node});
   nodes_[node].children = children;
@@ -60,9 +61,7 @@ void LdsmTree::fit(const LdsmExamples& examples, LdsmTrainer& trainer, const Sto
   std::vector<std::uint32_t> all(examples.all.size());
   std::iota(all.begin(), all.end(), 0u);
   std::uint64_t random = seed_;
-  for (std::size_t i = all.size(); i > 1; --i) {
-    std::swap(all[i - 1], all[next_random(random) % i]);
-  }
+  shuffle(std::span(all), random);
   count_all(nodes_[0], examples.all, all);
 
   std::vector<std::vector<std::uint32_t>> reached(1);  // I of each leaf

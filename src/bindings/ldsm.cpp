@@ -26,6 +26,7 @@ void check(const LdsmParams& p) {
   if (p.epochs < 1) invalid("epochs must be at least 1");
   if (!(p.max_share > 0.0 && p.max_share <= 1.0)) invalid("max_share must be above 0, at most 1");
   if (!(p.step > 0.0f)) invalid("step must be positive");
+  if (!(p.idf >= 0.0)) invalid("idf must not be negative");
   if (p.split_rows < 2) invalid("split_rows must be at least 2");
   if (p.recent_rows < 1 || p.recent_rows >= largest_count) invalid("recent_rows must be below 2^32");
 }
@@ -82,18 +83,18 @@ void bind_ldsm(nb::module_& m) {
           "__init__",
           [](LdsmForest* self, const BankParams& bank, std::size_t arity, double lambda1,
              double lambda2, std::size_t trees, std::size_t max_nodes, std::size_t epochs,
-             std::size_t min_leaf, std::size_t min_feature_rows, double max_share, float step, std::size_t top_labels,
-             std::size_t split_rows, std::size_t recent_rows, std::uint64_t seed) {
+             std::size_t min_leaf, std::size_t min_feature_rows, double max_share, float step,
+             double idf, std::size_t top_labels, std::size_t split_rows, std::size_t recent_rows, std::uint64_t seed) {
             const LdsmParams params{arity,    lambda1,          lambda2,   trees, max_nodes, epochs,
-                                    min_leaf, min_feature_rows, max_share, step,  top_labels,
+                                    min_leaf, min_feature_rows, max_share, step,  idf, top_labels,
                                     split_rows, recent_rows, seed};
             check(params);
             new (self) LdsmForest(bank, params);
           },
           nb::arg("params"), nb::kw_only(), nb::arg("arity"), nb::arg("lambda1"),
           nb::arg("lambda2"), nb::arg("trees"), nb::arg("max_nodes"), nb::arg("epochs"),
-          nb::arg("min_leaf"), nb::arg("min_feature_rows"), nb::arg("max_share"), nb::arg("step"), nb::arg("top_labels"),
-          nb::arg("split_rows"), nb::arg("recent_rows"), nb::arg("seed"))
+          nb::arg("min_leaf"), nb::arg("min_feature_rows"), nb::arg("max_share"),
+          nb::arg("step"), nb::arg("idf"), nb::arg("top_labels"), nb::arg("split_rows"), nb::arg("recent_rows"), nb::arg("seed"))
       .def("fit", &fit, nb::arg("X"), nb::arg("y"), nb::arg("weight").none(), nb::arg("threads"))
       .def("predict_topk", &predict_topk, nb::arg("X"), nb::arg("k"), nb::arg("threads"))
       .def("predict_above", &predict_above, nb::arg("X"), nb::arg("threshold"),

@@ -40,6 +40,15 @@ def optimize_objective(M, lambda1, lambda2, C, P, label_count, label_P, y, h):
     return best
 
 
+def shuffle(values, random):
+    """Put a list into a random order; return the state of the random numbers."""
+    for i in range(len(values), 1, -1):
+        random = (random + 0x9E3779B97F4A7C15) % 2**64
+        j = mix64(random) % i
+        values[i - 1], values[j] = values[j], values[i - 1]
+    return random
+
+
 class Regressors:
     """M linear models that learn with plain, importance-aware steps of squared loss."""
 
@@ -96,7 +105,7 @@ class Tree:
         self.split_rows, self.recent_rows = split_rows, recent_rows
         self.nodes = [Node()]
 
-    def train_regressors(self, examples, rate):
+    def train_regressors(self, examples, rate, random):
         """Algorithm 4, with objective and training for every example of every epoch."""
         regressors = Regressors(self.M)
         rows = Counter(i for x, _, _ in examples for i in x)
@@ -104,7 +113,10 @@ class Tree:
         label_count = defaultdict(float)
         P = [0.0] * self.M
         label_P = defaultdict(lambda: [0.0] * self.M)
-        for _ in range(self.epochs):
+        examples = list(examples)
+        for epoch in range(self.epochs):
+            if epoch > 0:
+                random = shuffle(examples, random)
             for x, y, h in examples:
                 if not y:
                     continue
@@ -126,14 +138,18 @@ class Tree:
                         label_P[k][m] = ((count - h) * label_P[k][m] + h * pred) / count
         return regressors
 
-    def split(self, node, examples, rate):
+    def split(self, node, examples, rate, scale):
         """Algorithm 5; returns where each example goes, or None if the node stays a leaf."""
-        regressors = self.train_regressors(examples, rate)
+        random = mix64((self.seed + self.nodes.index(node) + 1) % 2**64)
+        regressors = self.train_regressors(examples, rate, random)
         sent = [route(regressors.scores(x)) for x, _, _ in examples]
         for m in range(self.M):
             share = sum(m in s for s in sent) / len(sent)
             if share == 1 or share > self.max_share:
                 return None
+        for w in regressors.w:
+            for i in w:
+                w[i] *= scale.get(i, 1.0)
         node.regressors = regressors
         node.children = [Node() for _ in range(self.M)]
         self.nodes += node.children
@@ -142,13 +158,9 @@ class Tree:
     def has_room(self):
         return len(self.nodes) + self.M <= self.max_nodes
 
-    def fit(self, examples, rate):
+    def fit(self, examples, rate, scale):
         order = list(range(len(examples)))
-        random = self.seed
-        for i in range(len(order), 1, -1):
-            random = (random + 0x9E3779B97F4A7C15) % 2**64
-            j = mix64(random) % i
-            order[i - 1], order[j] = order[j], order[i - 1]
+        shuffle(order, self.seed)
         root = self.nodes[0]
         root.I = [examples[i] for i in order]
         for example in root.I:
@@ -157,7 +169,7 @@ class Tree:
         while waiting and self.has_room():
             node = max(waiting, key=lambda n: n.weight)  # of equals, the first
             waiting.remove(node)
-            sent = self.split(node, node.I, rate)
+            sent = self.split(node, node.I, rate, scale)
             if sent is None:
                 continue
             for example, children in zip(node.I, sent, strict=True):
@@ -209,7 +221,7 @@ class Tree:
         numbers = sorted(node.I, key=lambda i: mix64((self.seed + i) % 2**64))
         node.I = []
         examples = [recent[i] for i in numbers]
-        sent = self.split(node, examples, rate)
+        sent = self.split(node, examples, rate, {})
         if sent is None:
             return
         gathered = Node()
@@ -248,7 +260,8 @@ class Tree:
 class Forest:
     """Rows are dicts of feature: value, of unit scale; labels are numbers."""
 
-    def __init__(self, *, trees, seed, **params):
+    def __init__(self, *, trees, seed, idf=0.0, **params):
+        self.idf = idf
         self.trees = [
             Tree(seed=mix64((seed * 0x9E3779B97F4A7C15 + t + 1) % 2**64), **params)
             for t in range(trees)
@@ -267,8 +280,24 @@ class Forest:
             if h > 0:
                 rate = self.observe(x, h)
                 examples.append(({**x, CONSTANT: 1.0}, y, h))
+        scale = self.inverse_frequencies(rows)
+        if scale:
+            examples = [
+                ({i: v * scale.get(i, 1.0) for i, v in x.items()}, y, h) for x, y, h in examples
+            ]
+            norms = sum(h * sum(v * v for v in x.values()) for x, _, h in examples)
+            rate = math.sqrt(sum(h for _, _, h in examples) / norms)
         for tree in self.trees:
-            tree.fit(examples, rate)
+            tree.fit(examples, rate, scale)
+
+    def inverse_frequencies(self, rows):
+        """Factor of each feature, relative to the mean; none for the constant one."""
+        if self.idf == 0:
+            return {}
+        n = Counter(i for x in rows for i in x)
+        scale = {i: (math.log(len(rows) / n[i]) + 0.1) ** self.idf for i in n}
+        mean = sum(scale.values()) / len(scale)
+        return {i: s / mean for i, s in scale.items()}
 
     def learn(self, x, y, h):
         rate = self.observe(x, h)

@@ -24,6 +24,7 @@ PARAMS = {
     "min_feature_rows": 2,
     "max_share": 0.9,
     "step": 2.0,
+    "idf": 0.0,
     "split_rows": 30,
     "recent_rows": 1000,
     "seed": 3,
@@ -137,6 +138,18 @@ class TestReference:
         assert sum(len(tree.nodes) > 1 for tree in reference.trees) > 0
         assert_same_trees(core, reference, arity)
         assert_same_probabilities(core, reference, X, labels)
+
+
+def test_features_scaled_by_inverse_frequency_decide_as_the_reference():
+    """Also for what is learned from unscaled rows afterwards."""
+    X, sets, labels = problem(100)
+    X[:, :4] *= np.arange(len(X))[:, None] % 3 == 0  # features of unlike frequency
+    reference = Forest(**{**PARAMS, "idf": 0.7})
+    reference.fit(as_dicts(X), sets, WEIGHTS.tolist())
+    core = fit(make_core(labels, 24, idf=0.7), X, sets, WEIGHTS, dense=False)
+    assert len(reference.trees[0].nodes) > 8
+    assert_same_trees(core, reference, 4)
+    assert_same_probabilities(core, reference, X, labels)
 
 
 class TestObjective:
@@ -285,7 +298,7 @@ class TestForest:
             arity=3, lambda1=1.0, lambda2=4.0, max_nodes=100, epochs=3, min_leaf=2,
             max_share=0.9, step=2.0, seed=1,
         )  # fmt: skip
-        tree.fit(examples, rate=0.7)
+        tree.fit(examples, rate=0.7, scale={})
         compared = 0
         for node in tree.nodes:
             if node.is_leaf or sum(c.weight for c in node.children) > node.weight:
@@ -405,6 +418,7 @@ class TestRefused:
             ({"epochs": 0}, "epochs must be at least 1"),
             ({"max_share": 0.0}, "max_share must be above 0"),
             ({"step": 0.0}, "step must be positive"),
+            ({"idf": -1.0}, "idf must not be negative"),
             ({"split_rows": 1}, "split_rows must be at least 2"),
             ({"recent_rows": 0}, "recent_rows must be below"),
             ({"max_nodes": 0}, "max_nodes must be below"),

@@ -56,6 +56,11 @@ class LdSMClassifier(TreeClassifier):
     step : float, default=2.0
         Size of the regressors' steps, for rows of average length; that of a node's t-th row is
         ``step / sqrt(t)``.
+    idf : float, default=0.0
+        Let `fit` train with features whose values are multiplied by a power of their inverse
+        document frequency, ``(log(n / n_i) + 0.1) ** idf`` relative to the mean, where n_i of the n
+        rows have feature i; 0 is as published. The factors go into the regressors: they change
+        neither rows to predict nor what `partial_fit` does.
     split_rows : int, default=50
         How many rows a leaf gathers before `partial_fit` splits it.
     recent_rows : int, default=10000
@@ -108,6 +113,7 @@ class LdSMClassifier(TreeClassifier):
         "max_share": [Interval(Real, 0, 1, closed="right")],
         "top_labels": [Interval(Integral, 1, None, closed="left"), None],
         "step": [Interval(Real, 0, None, closed="neither")],
+        "idf": [Interval(Real, 0, None, closed="left")],
         "split_rows": [Interval(Integral, 2, None, closed="left")],
         "recent_rows": [Interval(Integral, 2, 2**31, closed="both")],
         "threshold": [Interval(Real, 0, 1, closed="left")],
@@ -130,6 +136,7 @@ class LdSMClassifier(TreeClassifier):
         max_share: float = 0.9,
         top_labels: int | None = None,
         step: float = 2.0,
+        idf: float = 0.0,
         split_rows: int = 50,
         recent_rows: int = 10_000,
         threshold: float = 0.5,
@@ -148,6 +155,7 @@ class LdSMClassifier(TreeClassifier):
         self.max_share = max_share
         self.top_labels = top_labels
         self.step = step
+        self.idf = idf
         self.split_rows = split_rows
         self.recent_rows = recent_rows
         self.threshold = threshold
@@ -182,6 +190,7 @@ class LdSMClassifier(TreeClassifier):
             min_feature_rows=fixed["min_feature_rows"],
             max_share=fixed["max_share"],
             step=fixed["step"],
+            idf=fixed["idf"],
             top_labels=fixed["top_labels"] or 0,
             split_rows=fixed["split_rows"],
             recent_rows=fixed["recent_rows"],
