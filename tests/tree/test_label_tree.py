@@ -173,15 +173,16 @@ class TestReference:
             found = len(topk)
             assert (best[row, found:] == NONE).all()
             assert (np.diff(p[row, :found]) <= 0).all()
-            # Rounding may swap labels of nearly the same score.
+            # The core rounds to 32 bits at each of some hundred updates, and so may swap labels
+            # of nearly the same score.
             expected = [q for _, q in topk]
-            np.testing.assert_allclose(p[row, :found], expected, rtol=2e-2, atol=1e-3)
+            np.testing.assert_allclose(p[row, :found], expected, rtol=5e-3, atol=2e-4)
             for label, q in zip(best[row].tolist(), p[row].tolist(), strict=True):
                 if label != NONE and label in dict(topk):
-                    assert q == pytest.approx(dict(topk)[label], rel=2e-2, abs=1e-3)
+                    assert q == pytest.approx(dict(topk)[label], rel=5e-3, abs=2e-4)
             if found == len(reference.counts):
                 assert set(best[row, :found].tolist()) == {label for label, _ in topk}
-            if found == 1 or expected[0] > expected[1] + 2e-3:
+            if found == 1 or expected[0] > expected[1] + 5e-4:
                 assert best[row, 0] == topk[0][0]
 
     @pytest.mark.parametrize("sets", [False, True])
@@ -309,6 +310,38 @@ class TestProperties:
         if exclusive and len(learned) == (found[0] != NONE).sum():
             np.testing.assert_allclose(p.sum(axis=1), 1.0, rtol=1e-4)
             assert (core.predict_topk(as_rows(X[:5]), 1, 1)[1] <= 1 + 1e-6).all()
+
+    @given(streams(), st.booleans(), st.integers(1, 12))
+    @settings(deadline=None, max_examples=20)
+    def test_a_search_without_limit_finds_the_most_probable_labels_in_order(
+        self, stream, organize, n
+    ):
+        X, y, labels, exclusive = stream
+        core = make_core(
+            labels,
+            6,
+            scorers=False,
+            tree_weight=1.0,
+            search_budget=0,
+            tree_candidates=n,
+            exclusive=exclusive,
+        )
+        if organize:
+            core.organize(as_rows(X), as_sets(y))
+        learn(core, X, y)
+        learned = sorted({label for one in y for label in one})
+        rows = np.repeat(X[:1], len(learned), axis=0)
+        of_tree = core.label_probability(as_rows(rows), np.array(learned, np.uint32))
+        if exclusive:
+            assert of_tree.sum() == pytest.approx(1.0, rel=1e-4)
+        found, p = core.predict_topk(as_rows(X[:1]), n, 1)
+        best = np.sort(of_tree)[::-1][: min(n, len(learned))]
+        assert (found[0] != NONE).sum() == len(best)
+        places = [learned.index(label) for label in found[0, : len(best)].tolist()]
+        # Log-odds beyond 16 count as 16, so beyond it the order is that of the labels.
+        np.testing.assert_allclose(of_tree[places], best, rtol=1e-4, atol=2e-7)
+        if not exclusive:
+            np.testing.assert_allclose(p[0, : len(best)], best, rtol=1e-3, atol=2e-7)
 
     def test_labels_organized_but_not_learned_are_not_predicted(self):
         X, y = problem()

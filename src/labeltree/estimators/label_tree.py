@@ -36,7 +36,7 @@ class LabelTreeClassifier(TreeClassifier):
         Trees whose candidates are united; None takes 3, or 1 beside an index.
     candidates : int, default=10
         Labels that each tree proposes.
-    search_budget : int, default=4
+    search_budget : int, default=2
         Nodes that the search may expand for each of them; 0 sets no limit.
     alpha : float, default=0.8
         How much balance counts when a new label is placed, as for `ProbabilityTreeClassifier`.
@@ -126,7 +126,7 @@ class LabelTreeClassifier(TreeClassifier):
         *,
         n_trees: int | None = None,
         candidates: int = 10,
-        search_budget: int = 4,
+        search_budget: int = 2,
         alpha: float = 0.8,
         index_length: int | None = None,
         index_candidates: int = 15,
