@@ -79,6 +79,7 @@ class OnlineClassifier(ClassifierMixin, Persistent):
     scale_: str
     layout_: str
     bits_: int
+    compiled_: bool
     progress_: Progress
     _fixed: dict[str, Any]
     _kind: Kind
@@ -114,6 +115,7 @@ class OnlineClassifier(ClassifierMixin, Persistent):
             layout=getattr(_core.Layout, self.layout_),
             bits=self.bits_,
             features=self.n_features_in_,
+            frozen=self.compiled_,
         )
 
     def _rule(self, step: float, loss: str = "logistic", update: str = "adaptive") -> _core.Rule:
@@ -187,6 +189,11 @@ class OnlineClassifier(ClassifierMixin, Persistent):
             The estimator.
         """
         self._validate_params()
+        if getattr(self, "compiled_", False):
+            raise ValueError(
+                "this model was compiled for prediction; go on learning with the one it was made "
+                "from"
+            )
         new = self if hasattr(self, "_learner") else self._unfitted()
         batch = new._check(X, y, sample_weight, reset=new is not self)
         declared = [] if classes is None else Targets.parse(classes).distinct
@@ -247,6 +254,7 @@ class OnlineClassifier(ClassifierMixin, Persistent):
         self._settle(batch, streaming=streaming)
         self._vocabulary = Vocabulary(labels)
         self._kind = batch.targets.kind
+        self.compiled_ = False
         self._learner = self._make_learner()
         self.progress_ = Progress()
 
@@ -329,15 +337,15 @@ class OnlineClassifier(ClassifierMixin, Persistent):
         matrix = self._matrix(X)
         if not self.multilabel_:
             ids, _ = self._topk(matrix, 1)
-            return self._vocabulary.array[ids[:, 0]]
+            return self._vocabulary.take(ids[:, 0])
         indicator = self._above_threshold(matrix)
         if self._kind == "sparse indicator":
             return indicator
         if self._kind == "indicator":
             return indicator.toarray()
-        labels = self._vocabulary.array
+        labels = self._vocabulary.take(indicator.indices).tolist()
         return [
-            labels[indicator.indices[begin:end]].tolist()
+            labels[begin:end]
             for begin, end in zip(indicator.indptr[:-1], indicator.indptr[1:], strict=True)
         ]
 
@@ -364,8 +372,8 @@ class OnlineClassifier(ClassifierMixin, Persistent):
         ids, scores = self._topk(matrix, min(int(k), self.n_labels_))
         missing = ids == NO_LABEL
         if not missing.any():
-            return self._vocabulary.array[ids], scores
-        labels = self._vocabulary.array.astype(object)[np.where(missing, 0, ids)]
+            return self._vocabulary.take(ids), scores
+        labels = self._vocabulary.take(np.where(missing, 0, ids)).astype(object)
         labels[missing] = None
         return labels, scores
 
