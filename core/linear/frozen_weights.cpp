@@ -21,6 +21,9 @@ bfloat16 frozen(float weight, float drop) {
   return std::abs(weight) <= drop ? bfloat16{0} : to_bfloat16(weight);
 }
 
+// A mapped file may be damaged: what comes of it is a number all the same.
+float finite(float p) { return std::isfinite(p) ? p : 0.0f; }
+
 }  // namespace
 
 namespace kernel {
@@ -134,10 +137,10 @@ FrozenDenseWeights::FrozenDenseWeights(std::size_t features, const DenseWeights&
 
 float FrozenDenseWeights::dot(std::size_t model, const Example& x) const {
   const bfloat16* w = row(model);
-  if (x.key == nullptr) return kernel::dot(w, x.value, x.size);
+  if (x.key == nullptr) return finite(kernel::dot(w, x.value, x.size));
   float p = 0.0f;
   for (std::size_t i = 0; i < x.size; ++i) p += to_float(w[x.key[i]]) * x.value[i];
-  return p;
+  return finite(p);
 }
 
 void FrozenDenseWeights::dot8(std::size_t block, const Example& x, float* p) const {
@@ -145,6 +148,7 @@ void FrozenDenseWeights::dot8(std::size_t block, const Example& x, float* p) con
   if (x.key == nullptr) {
     kernel::dot4(w, stride_, x.value, x.size, p);
     kernel::dot4(w + 4 * stride_, stride_, x.value, x.size, p + 4);
+    std::transform(p, p + 8, p, finite);
   } else {
     for (std::size_t lane = 0; lane < 8; ++lane) p[lane] = dot(8 * block + lane, x);
   }
@@ -202,12 +206,13 @@ void FrozenHashedWeights::prefetch(std::size_t block, const Example& x) const {
 }
 
 float FrozenHashedWeights::dot(std::size_t model, const Example& x) const {
-  return kernel::line_dot(groups_.data(), lines_.data(), HashedWeights::address(model / 8, bits_),
-                          model % 8, x);
+  return finite(kernel::line_dot(groups_.data(), lines_.data(),
+                                 HashedWeights::address(model / 8, bits_), model % 8, x));
 }
 
 void FrozenHashedWeights::dot8(std::size_t block, const Example& x, float* p) const {
   kernel::line_dot8(groups_.data(), lines_.data(), HashedWeights::address(block, bits_), x, p);
+  std::transform(p, p + 8, p, finite);
 }
 
 void FrozenHashedWeights::visit_state(StateVisitor& state, const std::string& name) {

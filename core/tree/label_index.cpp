@@ -69,19 +69,32 @@ void LabelIndex::add(LabelId label, const Example& x, float weight) {
   inverse_norm_[label] = inverse_norm(squared_norm_[label]);
 }
 
+// Calls visit(label, sum) for the labels that a feature remembers.
+template <class Visit>
+void LabelIndex::visit_postings(std::size_t slot, Visit visit) const {
+  if (!frozen_) {
+    if (slot >= postings_.size()) return;
+    for (const Posting& posting : postings_[slot]) visit(posting.label, posting.sum);
+  } else if (slot < list_end_.size()) {
+    for (std::size_t i = slot == 0 ? 0 : list_end_[slot - 1]; i < list_end_[slot]; ++i) {
+      // To check all of a mapped file when it is opened would read all of it.
+      if (list_label_[i] < squared_norm_.size()) visit(list_label_[i], list_sum_[i]);
+    }
+  }
+}
+
 void LabelIndex::find(const Example& x, std::size_t n, std::span<const LabelId> without,
                       float weight, Similar& similar) const {
   similar.of_label.resize(squared_norm_.size(), 0.0f);
   const float scale = unit_scale(x, slots_);
   visit_positive(x, slots_, [&](std::size_t slot, float value) {
-    if (slot >= postings_.size()) return;
-    for (const Posting& posting : postings_[slot]) {
-      const float product = posting.sum * (scale * value);
-      if (product == 0.0f) continue;  // it vanished: all that is found is positive
-      float& sum = similar.of_label[posting.label];
-      if (sum == 0.0f) similar.found.push_back(posting.label);
+    visit_postings(slot, [&](LabelId label, float of_centroid) {
+      const float product = of_centroid * (scale * value);
+      if (!(product > 0.0f)) return;  // it vanished: all that is found is positive
+      float& sum = similar.of_label[label];
+      if (sum == 0.0f) similar.found.push_back(label);
       sum += product;
-    }
+    });
   });
   for (const LabelId label : without) {
     float& sum = similar.of_label[label];
@@ -94,8 +107,10 @@ void LabelIndex::find(const Example& x, std::size_t n, std::span<const LabelId> 
   }
   similar.nearest.clear();
   for (const LabelId label : similar.found) {
-    similar.of_label[label] *= inverse_norm_[label];
-    if (similar.of_label[label] > 0.0f) similar.nearest.push_back(label);
+    float& similarity = similar.of_label[label];
+    similarity *= inverse_norm_[label];
+    if (!std::isfinite(similarity)) similarity = 0.0f;  // only in a damaged file
+    if (similarity > 0.0f) similar.nearest.push_back(label);
   }
   if (similar.nearest.size() <= n) return;
   std::nth_element(similar.nearest.begin(),
@@ -112,7 +127,32 @@ void LabelIndex::forget(Similar& similar) {
   similar.found.clear();
 }
 
+// The same arrays as those of an index that learns.
+void LabelIndex::visit_frozen(StateVisitor& state) {
+  std::vector<std::uint32_t> size(list_end_.size());
+  for (std::size_t slot = 0; slot < size.size(); ++slot) {
+    const std::uint64_t begin = slot == 0 ? 0 : list_end_[slot - 1];
+    size[slot] = static_cast<std::uint32_t>(list_end_[slot] - begin);
+  }
+  state.array("index_size", size);
+  state.shared("index_label", list_label_);
+  state.shared("index_sum", list_sum_);
+  if (!state.restoring()) return;
+  StateVisitor::require(size.size() <= slots_ && list_label_.size() == list_sum_.size(),
+                        "the arrays of the saved index differ in length");
+  list_end_.resize(size.size());
+  std::uint64_t end = 0;
+  for (std::size_t slot = 0; slot < size.size(); ++slot) list_end_[slot] = end += size[slot];
+  StateVisitor::require(end == list_label_.size(), "the saved index is too short or too long");
+}
+
 void LabelIndex::visit_state(StateVisitor& state, std::size_t labels) {
+  if (frozen_) {
+    visit_frozen(state);
+    state.array("index_squared_norm", squared_norm_);
+    if (state.restoring()) restore_norms(labels);
+    return;
+  }
   std::vector<std::uint32_t> size, label;
   std::vector<float> sum;
   if (!state.restoring()) {
@@ -130,7 +170,8 @@ void LabelIndex::visit_state(StateVisitor& state, std::size_t labels) {
   state.array("index_squared_norm", squared_norm_);
   if (!state.restoring()) return;
   const auto require = StateVisitor::require;
-  require(size.size() <= slots_ && label.size() == sum.size() && squared_norm_.size() == labels,
+  restore_norms(labels);
+  require(size.size() <= slots_ && label.size() == sum.size(),
           "the arrays of the saved index differ in length");
   postings_.assign(size.size(), {});
   std::size_t next = 0;
@@ -143,6 +184,11 @@ void LabelIndex::visit_state(StateVisitor& state, std::size_t labels) {
     }
   }
   require(next == label.size(), "the saved index is too long");
+}
+
+void LabelIndex::restore_norms(std::size_t labels) {
+  StateVisitor::require(squared_norm_.size() == labels,
+                        "the saved index is not of as many labels as the model");
   inverse_norm_.resize(labels);
   std::transform(squared_norm_.begin(), squared_norm_.end(), inverse_norm_.begin(), inverse_norm);
 }

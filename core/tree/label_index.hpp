@@ -25,8 +25,9 @@ struct Similar {
 // It is made for words: the constant, and values that are not positive, are left out.
 class LabelIndex {
  public:
-  // `slots`: that features may have.
-  LabelIndex(std::size_t length, std::size_t slots) : length_(length), slots_(slots) {}
+  // `slots`: that features may have. A `frozen` index is restored, and only found in.
+  LabelIndex(std::size_t length, std::size_t slots, bool frozen)
+      : length_(length), slots_(slots), frozen_(frozen) {}
 
   void resize(std::size_t labels);
   void add(LabelId label, const Example& x, float weight);
@@ -45,9 +46,18 @@ class LabelIndex {
     float sum;
   };
 
+  template <class Visit> void visit_postings(std::size_t slot, Visit visit) const;
+  void visit_frozen(StateVisitor& state);
+  void restore_norms(std::size_t labels);
+
   std::size_t length_;
   std::size_t slots_;
+  bool frozen_;
   std::vector<std::vector<Posting>> postings_;  // of each feature slot
+  // Frozen: the same, one list after the other.
+  std::vector<std::uint64_t> list_end_;
+  SharedArray<LabelId> list_label_;
+  SharedArray<float> list_sum_;
   std::vector<double> squared_norm_;            // of each label's centroid
   std::vector<float> inverse_norm_;             // 1 / |c|^0.75, derived
 };

@@ -32,10 +32,12 @@ class Vocabulary:
 
     def __init__(self, labels: Iterable[Label] | PackedLabels = ()) -> None:
         # Labels of a model file wait in it until the dictionary is needed.
-        self._packed = labels if isinstance(labels, PackedLabels) else None
+        self._packed: PackedLabels | None = None
         self._known: dict[Label, int] | None = None
         self._array: NDArray[Any] | None = None
-        if self._packed is None:
+        if isinstance(labels, PackedLabels):
+            self._packed = labels
+        else:
             self._known = {}
             self.add(labels)
 
@@ -88,7 +90,8 @@ class Vocabulary:
         packed = self._packed
         if packed is not None and self._array is None and 8 * ids.size < len(packed):
             return packed.take(ids)
-        return self.array[ids]
+        labels: NDArray[Any] = self.array[ids]
+        return labels
 
     @property
     def array(self) -> NDArray[Any]:

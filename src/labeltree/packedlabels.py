@@ -74,9 +74,11 @@ class PackedLabels:
     def take(self, ids: NDArray[Any]) -> NDArray[Any]:
         """Return the labels with these ids, in an array of their shape."""
         if self._mixture is not None:
-            return as_array(self._mixture)[ids]
+            labels: NDArray[Any] = as_array(self._mixture)[ids]
+            return labels
         if self._end is None:
-            return self.arrays["labels"][ids]
+            numbers: NDArray[Any] = self.arrays["labels"][ids]
+            return numbers
         flat = ids.reshape(-1).astype(np.int64)
         begin = np.where(flat > 0, self._end[flat - 1], 0)
         texts = self._strings(begin.tolist(), self._end[flat].tolist())
