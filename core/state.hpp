@@ -6,6 +6,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "aligned.hpp"
@@ -34,6 +35,7 @@ class StateVisitor {
   // An array that may stay where it is.
   virtual void shared(const std::string& name, SharedArray<std::uint16_t>& values) = 0;
   virtual void shared(const std::string& name, SharedArray<std::uint32_t>& values) = 0;
+  virtual void shared(const std::string& name, SharedArray<std::uint64_t>& values) = 0;
   virtual void shared(const std::string& name, SharedArray<float>& values) = 0;
 
   // A table that is often almost empty, in rows of `row_size` floats. Its size is settled before,
@@ -49,8 +51,8 @@ class StateVisitor {
     value = one[0];
   }
 
-  static void require(bool condition, const std::string& otherwise) {
-    if (!condition) throw std::invalid_argument(otherwise);
+  static void require(bool condition, std::string_view otherwise) {
+    if (!condition) throw std::invalid_argument(std::string(otherwise));
   }
 };
 

@@ -58,8 +58,7 @@ def state_of(lines, observed=FEATURES):
     return {
         "total_weight": np.array([1.0]),
         "total_norm": np.array([1.0]),
-        "largest": np.ones(observed + 1, dtype=np.float32),
-        "largest_row": np.array([*range(observed), FEATURES], dtype=np.uint64),
+        "largest": np.float32([*(i < observed for i in range(FEATURES)), 1]),
         "models": np.array([MODELS], dtype=np.uint64),
         "weights_used": words,
         "weights": np.array(weights, dtype=np.uint16).reshape(-1),

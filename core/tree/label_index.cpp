@@ -76,16 +76,18 @@ void LabelIndex::visit_postings(std::size_t slot, Visit visit) const {
     if (slot >= postings_.size()) return;
     for (const Posting& posting : postings_[slot]) visit(posting.label, posting.sum);
   } else if (slot < list_end_.size()) {
-    for (std::size_t i = slot == 0 ? 0 : list_end_[slot - 1]; i < list_end_[slot]; ++i) {
-      // To check all of a mapped file when it is opened would read all of it.
-      if (list_label_[i] < squared_norm_.size()) visit(list_label_[i], list_sum_[i]);
+    // Checked here: to check all of a mapped file when it is opened would read all of it.
+    const auto end = std::min<std::uint64_t>(list_end_[slot], list_label_.size());
+    for (std::uint64_t i = slot == 0 ? 0 : list_end_[slot - 1]; i < end; ++i) {
+      if (list_label_[i] < list_norm_.size()) visit(list_label_[i], list_sum_[i]);
     }
   }
 }
 
 void LabelIndex::find(const Example& x, std::size_t n, std::span<const LabelId> without,
                       float weight, Similar& similar) const {
-  similar.of_label.resize(squared_norm_.size(), 0.0f);
+  similar.of_label.resize(frozen_ ? list_norm_.size() : inverse_norm_.size(), 0.0f);
+  const float* norms = frozen_ ? list_norm_.data() : inverse_norm_.data();
   const float scale = unit_scale(x, slots_);
   visit_positive(x, slots_, [&](std::size_t slot, float value) {
     visit_postings(slot, [&](LabelId label, float of_centroid) {
@@ -108,7 +110,7 @@ void LabelIndex::find(const Example& x, std::size_t n, std::span<const LabelId> 
   similar.nearest.clear();
   for (const LabelId label : similar.found) {
     float& similarity = similar.of_label[label];
-    similarity *= inverse_norm_[label];
+    similarity *= norms[label];
     if (!std::isfinite(similarity)) similarity = 0.0f;  // only in a damaged file
     if (similarity > 0.0f) similar.nearest.push_back(label);
   }
@@ -127,51 +129,46 @@ void LabelIndex::forget(Similar& similar) {
   similar.found.clear();
 }
 
-// The same arrays as those of an index that learns.
-void LabelIndex::visit_frozen(StateVisitor& state) {
-  std::vector<std::uint32_t> size(list_end_.size());
-  for (std::size_t slot = 0; slot < size.size(); ++slot) {
-    const std::uint64_t begin = slot == 0 ? 0 : list_end_[slot - 1];
-    size[slot] = static_cast<std::uint32_t>(list_end_[slot] - begin);
-  }
-  state.array("index_size", size);
+void LabelIndex::visit_frozen(StateVisitor& state, std::size_t labels) {
+  state.shared("index_end", list_end_);
   state.shared("index_label", list_label_);
   state.shared("index_sum", list_sum_);
+  state.shared("index_norm", list_norm_);
   if (!state.restoring()) return;
-  StateVisitor::require(size.size() <= slots_ && list_label_.size() == list_sum_.size(),
+  const std::size_t lists = list_end_.size();
+  StateVisitor::require(lists <= slots_ && list_norm_.size() == labels &&
+                            list_label_.size() == list_sum_.size() &&
+                            list_label_.size() == (lists == 0 ? 0 : list_end_[lists - 1]),
                         "the arrays of the saved index differ in length");
-  list_end_.resize(size.size());
-  std::uint64_t end = 0;
-  for (std::size_t slot = 0; slot < size.size(); ++slot) list_end_[slot] = end += size[slot];
-  StateVisitor::require(end == list_label_.size(), "the saved index is too short or too long");
 }
 
 void LabelIndex::visit_state(StateVisitor& state, std::size_t labels) {
-  if (frozen_) {
-    visit_frozen(state);
-    state.array("index_squared_norm", squared_norm_);
-    if (state.restoring()) restore_norms(labels);
-    return;
-  }
+  if (frozen_) return visit_frozen(state, labels);
   std::vector<std::uint32_t> size, label;
+  std::vector<std::uint64_t> end;
   std::vector<float> sum;
   if (!state.restoring()) {
     for (const auto& list : postings_) {
       size.push_back(static_cast<std::uint32_t>(list.size()));
+      end.push_back(label.size() + list.size());
       for (const Posting& posting : list) {
         label.push_back(posting.label);
         sum.push_back(posting.sum);
       }
     }
   }
-  state.array("index_size", size);
   state.array("index_label", label);
   state.array("index_sum", sum);
+  if (state.freezing()) {
+    state.array("index_end", end);
+    state.array("index_norm", inverse_norm_);
+    return;
+  }
+  state.array("index_size", size);
   state.array("index_squared_norm", squared_norm_);
   if (!state.restoring()) return;
   const auto require = StateVisitor::require;
-  restore_norms(labels);
-  require(size.size() <= slots_ && label.size() == sum.size(),
+  require(size.size() <= slots_ && label.size() == sum.size() && squared_norm_.size() == labels,
           "the arrays of the saved index differ in length");
   postings_.assign(size.size(), {});
   std::size_t next = 0;
@@ -184,11 +181,6 @@ void LabelIndex::visit_state(StateVisitor& state, std::size_t labels) {
     }
   }
   require(next == label.size(), "the saved index is too long");
-}
-
-void LabelIndex::restore_norms(std::size_t labels) {
-  StateVisitor::require(squared_norm_.size() == labels,
-                        "the saved index is not of as many labels as the model");
   inverse_norm_.resize(labels);
   std::transform(squared_norm_.begin(), squared_norm_.end(), inverse_norm_.begin(), inverse_norm);
 }

@@ -47,17 +47,17 @@ class LabelIndex {
   };
 
   template <class Visit> void visit_postings(std::size_t slot, Visit visit) const;
-  void visit_frozen(StateVisitor& state);
-  void restore_norms(std::size_t labels);
+  void visit_frozen(StateVisitor& state, std::size_t labels);
 
   std::size_t length_;
   std::size_t slots_;
   bool frozen_;
   std::vector<std::vector<Posting>> postings_;  // of each feature slot
   // Frozen: the same, one list after the other.
-  std::vector<std::uint64_t> list_end_;
+  SharedArray<std::uint64_t> list_end_;
   SharedArray<LabelId> list_label_;
   SharedArray<float> list_sum_;
+  SharedArray<float> list_norm_;                // inverse_norm_
   std::vector<double> squared_norm_;            // of each label's centroid
   std::vector<float> inverse_norm_;             // 1 / |c|^0.75, derived
 };

@@ -35,6 +35,9 @@ class Save : public StateVisitor {
   void shared(const std::string& name, SharedArray<std::uint32_t>& values) override {
     lend(name, values);
   }
+  void shared(const std::string& name, SharedArray<std::uint64_t>& values) override {
+    lend(name, values);
+  }
   void shared(const std::string& name, SharedArray<float>& values) override {
     lend(name, values);
   }
@@ -99,6 +102,9 @@ class Restore : public StateVisitor {
   void shared(const std::string& name, SharedArray<std::uint32_t>& values) override {
     share(name, values);
   }
+  void shared(const std::string& name, SharedArray<std::uint64_t>& values) override {
+    share(name, values);
+  }
   void shared(const std::string& name, SharedArray<float>& values) override {
     share(name, values);
   }
@@ -108,10 +114,10 @@ class Restore : public StateVisitor {
     const auto rows = find<float>(name);
     require(rows.shape(0) == used.shape(0) * row_size,
             "the saved arrays " + name + " and " + name + "_row do not fit together");
-    for (std::size_t i = 0; i < used.shape(0); ++i) {
-      require(used.data()[i] < table.size() / row_size,
-              "the saved array " + name + " has a row beyond the end of the table");
-    }
+    const std::uint64_t* end = used.data() + used.shape(0);
+    const std::size_t table_rows = table.size() / row_size;
+    require(std::all_of(used.data(), end, [&](std::uint64_t row) { return row < table_rows; }),
+            "the saved array " + name + " has a row beyond the end of the table");
     for (std::size_t i = 0; i < used.shape(0); ++i) {
       std::copy_n(rows.data() + i * row_size, row_size, table.data() + used.data()[i] * row_size);
     }

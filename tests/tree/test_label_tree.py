@@ -339,8 +339,8 @@ class TestState:
     @pytest.mark.parametrize(
         "name",
         [
-            *(f"tree1_{one}" for one in ("parent", "slot", "child", "label", "leaves", "leaf")),
-            *("tree0_block", "scorer", "index_label", "index_sum", "index_squared_norm"),
+            *(f"tree1_{one}" for one in ("label", "place", "child", "block")),
+            *("scorer", "index_label", "index_sum", "index_squared_norm"),
         ],
     )
     def test_wrong_length(self, core, name):
@@ -351,15 +351,14 @@ class TestState:
     @pytest.mark.parametrize(
         ("name", "place", "value", "message"),
         [
-            ("tree0_parent", 1, 5, "parent comes after"),
-            ("tree0_parent", -1, 0, "out of place"),
-            ("tree0_slot", -1, 9, "out of place"),
-            ("tree0_child", 0, 10**6, "out of place|does not exist"),
-            ("tree0_label", 0, 0, "out of place|two leaves"),
-            ("tree0_label", -1, K, "does not exist"),
-            ("tree0_block", 0, 10**6, "does not exist"),
-            ("tree0_leaves", 0, 1, "number of leaves"),
-            ("tree0_leaf", 0, 10**6, "two leaves|without its leaf"),
+            ("tree0_child", 0, 10**6, "out of place"),
+            ("tree0_child", -8, 0, "out of place"),
+            ("tree0_child", 0, 2**32 - 1, "without a parent"),
+            ("tree0_label", 0, 0, "two leaves|without a parent"),
+            ("tree0_label", -1, K, "label that does not exist"),
+            ("tree0_block", 0, 10**6, "model that does not exist"),
+            ("tree0_place", 0, 10**6, "in one place"),
+            ("tree0_place", 0, 1, "in one place|out of place"),
             ("scorer", 0, 10**6, "scorer that is missing"),
             ("index_label", 0, K, "label that does not exist"),
             ("index_size", 0, 10**6, "too short"),
