@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
-#include <utility>
 
 namespace labeltree {
 namespace {
@@ -29,8 +28,9 @@ Bank::Bank(const BankParams& params)
       slots_(params.layout == Layout::dense
                  ? params.features
                  : std::min<std::uint64_t>(params.features, std::uint64_t{1} << params.bits)),
-      largest_(params.frozen ? 0 : slots_ + 1),
+      largest_(slots_ + 1),
       weights_(DenseWeights(0)) {
+  largest_.data()[slots_] = 1.0f;  // the constant feature
   const bool dense = params.layout == Layout::dense;
   if (params.frozen) {
     if (dense) {
@@ -39,11 +39,7 @@ Bank::Bank(const BankParams& params)
       weights_.emplace<FrozenHashedWeights>(params.bits);
     }
     if (dense && params.indicators) frozen_indicator_weights_.emplace(indicator_bits);
-    AlignedFloats largest(slots_ + 1);  // until it is restored
-    largest.data()[slots_] = 1.0f;
-    frozen_largest_ = SharedArray<float>(std::move(largest));
   } else {
-    largest_.data()[slots_] = 1.0f;  // the constant feature
     if (dense) {
       weights_.emplace<DenseWeights>(slots_ + 1);
     } else {
@@ -126,7 +122,7 @@ void Bank::observe(const Matrix& X, std::size_t row, float weight, ExampleBuffer
 void Bank::encode(const Matrix& X, std::size_t row, ExampleBuffer& out) const {
   const bool dense = X.dense() && params_.layout == Layout::dense;
   const bool scaled = params_.scale == Scale::max;
-  const float* largest = params_.frozen ? frozen_largest_.data() : largest_.data();
+  const float* largest = largest_.data();
   ExampleBuffer::Entry entry{out.keys_.size(), out.values_.size(), 0, 1.0f, 1.0f, dense};
   if (dense) {
     entry.size = (slots_ + 1 + 7) / 8 * 8;
@@ -294,11 +290,11 @@ void Bank::copy(std::size_t from, std::size_t to) {
 void Bank::visit_state(StateVisitor& state, const std::string& prefix) {
   state.value(prefix + "total_weight", total_weight_);
   state.value(prefix + "total_norm", total_norm_);
+  state.table(prefix + "largest", largest_, 1);
   if (params_.frozen || state.freezing()) {
     visit_frozen(state, prefix, state.freezing().value_or(0.0f));
     return;
   }
-  state.table(prefix + "largest", largest_, 1);
   state.array(prefix + "steps", steps_);
   if (state.restoring()) models_ = steps_.size();
   visit_learning([&](auto& weights) {
@@ -314,14 +310,6 @@ void Bank::visit_state(StateVisitor& state, const std::string& prefix) {
 // The weights in the form for prediction, whichever form they have here.
 void Bank::visit_frozen(StateVisitor& state, const std::string& prefix, float drop) {
   state.value(prefix + "models", models_);
-  if (params_.frozen) {
-    state.shared(prefix + "largest", frozen_largest_);
-    StateVisitor::require(frozen_largest_.size() == slots_ + 1,
-                          "the saved array largest is not of the size of the features");
-  } else {
-    std::vector<float> largest(largest_.data(), largest_.data() + largest_.size());
-    state.array(prefix + "largest", largest);
-  }
   const std::string name = prefix + "weights";
   if (const auto* dense = std::get_if<DenseWeights>(&weights_)) {
     FrozenDenseWeights(slots_ + 1, *dense, models_, drop).visit_state(state, name, models_);

@@ -100,7 +100,6 @@ class Bank {
   double total_norm_ = 0.0;     // S: the weighted sum of their squared norms
   std::size_t slots_;           // features, or the size of the table if that is smaller
   AlignedFloats largest_;       // N: the largest |x| of each feature slot; zero if never seen
-  SharedArray<float> frozen_largest_;  // the same, of a frozen bank
   std::uint64_t models_ = 0;
   std::vector<double> steps_;   // sgd with power: the weight of each model's examples
   std::variant<DenseWeights, HashedWeights, FrozenDenseWeights, FrozenHashedWeights> weights_;

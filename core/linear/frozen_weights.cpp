@@ -1,7 +1,6 @@
 #include "linear/frozen_weights.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <utility>
 
@@ -13,7 +12,7 @@ using simd::f32x8;
 using simd::load;
 using simd::store;
 using Address = HashedWeights::Address;
-using Group = FrozenHashedWeights::Group;
+using Group = UsedBits::Group;
 
 namespace {
 
@@ -72,12 +71,9 @@ LABELTREE_INLINE void find(const Group* groups, const bfloat16* lines, Address a
   for (std::size_t i = begin; i < end; ++i) {
     const std::size_t line = at.line(x.key[i]);
     const Group group = groups[line / 32];
-    const std::uint32_t rest = group.used >> (line % 32);
-    const auto before = static_cast<std::uint32_t>(
-        std::popcount(group.used & ((std::uint32_t{1} << (line % 32)) - 1)));
-    found.offset[n] = 8 * (std::size_t{group.before} + before);
+    found.offset[n] = 8 * UsedBits::place(group, line);
     found.value[n] = x.value[i];
-    n += rest & 1;  // no branch: whether a line is used is hard to guess
+    n += UsedBits::has(group, line);  // no branch: whether a line is used is hard to guess
   }
   for (std::size_t i = 0; i < n; ++i) __builtin_prefetch(lines + found.offset[i]);
   found.size = n;
@@ -164,67 +160,46 @@ void FrozenDenseWeights::visit_state(StateVisitor& state, const std::string& nam
 }
 
 FrozenHashedWeights::FrozenHashedWeights(unsigned bits)
-    : bits_(bits), groups_((std::size_t{1} << (bits - 3)) / 32) {}
+    : bits_(bits), used_(std::size_t{1} << (bits - 3)) {}
 
 FrozenHashedWeights::FrozenHashedWeights(unsigned bits, const HashedWeights& weights, float drop)
     : FrozenHashedWeights(bits) {
-  const float* table = weights.table().data();
   const auto visit_used = [&](auto visit) {
-    for (std::size_t line = 0; line < 32 * groups_.size(); ++line) {
-      const float* from = table + line * weights.row_size();
+    for (std::size_t line = 0; line < used_.size(); ++line) {
+      const float* from = weights.table().data() + line * weights.row_size();
       if (std::any_of(from, from + 8, [&](float w) { return std::abs(w) > drop; })) {
         visit(line, from);
       }
     }
   };
-  std::size_t used = 0;
-  visit_used([&](std::size_t line, const float*) {
-    groups_[line / 32].used |= std::uint32_t{1} << (line % 32);
-    ++used;
-  });
-  AlignedArray<bfloat16> lines(8 * used);
+  visit_used([&](std::size_t line, const float*) { used_.use(line); });
+  AlignedArray<bfloat16> lines(8 * used_.count());
   bfloat16* to = lines.data();
   visit_used([&](std::size_t, const float* from) {
     to = std::transform(from, from + 8, to, to_bfloat16);
   });
   lines_ = SharedArray<bfloat16>(std::move(lines));
-  count_used();
-}
-
-void FrozenHashedWeights::count_used() {
-  std::uint64_t before = 0;
-  for (Group& group : groups_) {
-    group.before = static_cast<std::uint32_t>(before);
-    before += static_cast<std::uint64_t>(std::popcount(group.used));
-  }
-  StateVisitor::require(8 * before == lines_.size(),
-                        "the saved weights are not as many as their lines that are used");
 }
 
 void FrozenHashedWeights::prefetch(std::size_t block, const Example& x) const {
-  kernel::prefetch(groups_.data(), lines_.data(), HashedWeights::address(block, bits_), x);
+  kernel::prefetch(used_.groups(), lines_.data(), HashedWeights::address(block, bits_), x);
 }
 
 float FrozenHashedWeights::dot(std::size_t model, const Example& x) const {
-  return finite(kernel::line_dot(groups_.data(), lines_.data(),
+  return finite(kernel::line_dot(used_.groups(), lines_.data(),
                                  HashedWeights::address(model / 8, bits_), model % 8, x));
 }
 
 void FrozenHashedWeights::dot8(std::size_t block, const Example& x, float* p) const {
-  kernel::line_dot8(groups_.data(), lines_.data(), HashedWeights::address(block, bits_), x, p);
+  kernel::line_dot8(used_.groups(), lines_.data(), HashedWeights::address(block, bits_), x, p);
   std::transform(p, p + 8, p, finite);
 }
 
 void FrozenHashedWeights::visit_state(StateVisitor& state, const std::string& name) {
-  std::vector<std::uint32_t> used;
-  for (const Group& group : groups_) used.push_back(group.used);
-  state.array(name + "_used", used);
+  const std::size_t used = used_.visit_state(state, name + "_used");
   state.shared(name, lines_);
-  if (!state.restoring()) return;
-  StateVisitor::require(used.size() == groups_.size(),
-                        "the saved array " + name + "_used is not of the size of its table");
-  for (std::size_t i = 0; i < used.size(); ++i) groups_[i].used = used[i];
-  count_used();
+  StateVisitor::require(8 * used == lines_.size(),
+                        "the saved array " + name + " has not as many lines as are used");
 }
 
 }  // namespace labeltree

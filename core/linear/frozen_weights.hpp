@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include "linear/bfloat16.hpp"
 #include "linear/dense_weights.hpp"
@@ -13,6 +12,7 @@
 #include "linear/hashed_weights.hpp"
 #include "shared_array.hpp"
 #include "state.hpp"
+#include "used_bits.hpp"
 
 namespace labeltree {
 
@@ -42,12 +42,6 @@ class FrozenDenseWeights {
 // lines at all.
 class FrozenHashedWeights {
  public:
-  // Of 32 lines of the table: which are used, as bits, and how many used ones come before them.
-  struct Group {
-    std::uint32_t used;
-    std::uint32_t before;
-  };
-
   explicit FrozenHashedWeights(unsigned bits);  // to be restored
   // Lines whose weights are all of at most `drop` in magnitude count as zero.
   FrozenHashedWeights(unsigned bits, const HashedWeights& weights, float drop);
@@ -60,10 +54,8 @@ class FrozenHashedWeights {
   void visit_state(StateVisitor& state, const std::string& name);
 
  private:
-  void count_used();
-
   unsigned bits_;
-  std::vector<Group> groups_;
+  UsedBits used_;                // of the table's lines
   SharedArray<bfloat16> lines_;  // eight models each
 };
 

@@ -75,10 +75,11 @@ void LabelIndex::visit_postings(std::size_t slot, Visit visit) const {
   if (!frozen_) {
     if (slot >= postings_.size()) return;
     for (const Posting& posting : postings_[slot]) visit(posting.label, posting.sum);
-  } else if (slot < list_end_.size()) {
+  } else if (const UsedBits::Group group = used_.groups()[slot / 32]; UsedBits::has(group, slot)) {
     // Checked here: to check all of a mapped file when it is opened would read all of it.
-    const auto end = std::min<std::uint64_t>(list_end_[slot], list_label_.size());
-    for (std::uint64_t i = slot == 0 ? 0 : list_end_[slot - 1]; i < end; ++i) {
+    const std::size_t list = UsedBits::place(group, slot);
+    const auto end = std::min<std::uint64_t>(list_end_[list], list_label_.size());
+    for (std::uint64_t i = list == 0 ? 0 : list_end_[list - 1]; i < end; ++i) {
       if (list_label_[i] < list_norm_.size()) visit(list_label_[i], list_sum_[i]);
     }
   }
@@ -130,13 +131,13 @@ void LabelIndex::forget(Similar& similar) {
 }
 
 void LabelIndex::visit_frozen(StateVisitor& state, std::size_t labels) {
+  const std::size_t lists = used_.visit_state(state, "index_used");
   state.shared("index_end", list_end_);
   state.shared("index_label", list_label_);
   state.shared("index_sum", list_sum_);
   state.shared("index_norm", list_norm_);
   if (!state.restoring()) return;
-  const std::size_t lists = list_end_.size();
-  StateVisitor::require(lists <= slots_ && list_norm_.size() == labels &&
+  StateVisitor::require(list_end_.size() == lists && list_norm_.size() == labels &&
                             list_label_.size() == list_sum_.size() &&
                             list_label_.size() == (lists == 0 ? 0 : list_end_[lists - 1]),
                         "the arrays of the saved index differ in length");
@@ -147,10 +148,15 @@ void LabelIndex::visit_state(StateVisitor& state, std::size_t labels) {
   std::vector<std::uint32_t> size, label;
   std::vector<std::uint64_t> end;
   std::vector<float> sum;
+  UsedBits used(state.freezing() ? slots_ : 0);
   if (!state.restoring()) {
-    for (const auto& list : postings_) {
+    for (std::size_t slot = 0; slot < postings_.size(); ++slot) {
+      const std::vector<Posting>& list = postings_[slot];
       size.push_back(static_cast<std::uint32_t>(list.size()));
-      end.push_back(label.size() + list.size());
+      if (state.freezing() && !list.empty()) {
+        used.use(slot);
+        end.push_back(label.size() + list.size());
+      }
       for (const Posting& posting : list) {
         label.push_back(posting.label);
         sum.push_back(posting.sum);
@@ -160,6 +166,7 @@ void LabelIndex::visit_state(StateVisitor& state, std::size_t labels) {
   state.array("index_label", label);
   state.array("index_sum", sum);
   if (state.freezing()) {
+    used.visit_state(state, "index_used");
     state.array("index_end", end);
     state.array("index_norm", inverse_norm_);
     return;

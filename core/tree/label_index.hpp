@@ -8,6 +8,7 @@
 #include "labels.hpp"
 #include "linear/example.hpp"
 #include "state.hpp"
+#include "used_bits.hpp"
 
 namespace labeltree {
 
@@ -27,7 +28,7 @@ class LabelIndex {
  public:
   // `slots`: that features may have. A `frozen` index is restored, and only found in.
   LabelIndex(std::size_t length, std::size_t slots, bool frozen)
-      : length_(length), slots_(slots), frozen_(frozen) {}
+      : length_(length), slots_(slots), frozen_(frozen), used_(frozen ? slots : 0) {}
 
   void resize(std::size_t labels);
   void add(LabelId label, const Example& x, float weight);
@@ -53,7 +54,8 @@ class LabelIndex {
   std::size_t slots_;
   bool frozen_;
   std::vector<std::vector<Posting>> postings_;  // of each feature slot
-  // Frozen: the same, one list after the other.
+  // Frozen: the same, one list after the other, of the slots that have one.
+  UsedBits used_;
   SharedArray<std::uint64_t> list_end_;
   SharedArray<LabelId> list_label_;
   SharedArray<float> list_sum_;

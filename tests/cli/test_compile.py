@@ -36,7 +36,7 @@ def test_what_cannot_be_done_is_said(refused, cli, model, folder, tmp_path):
     out = tmp_path / "small.labeltree"
     cli("compile", model, "-o", out)
     refused("compile", out, "-o", tmp_path / "again", match="compiled already")
-    refused("compile", model, "-o", tmp_path / "no" / "where", match="where")
+    refused("compile", model, "-o", tmp_path / "no" / "where", match="no such folder")
     refused("compile", model, "-o", out, "--drop", "-1", match="drop")
     refused(
         "train",

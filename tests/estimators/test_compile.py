@@ -167,15 +167,20 @@ def test_what_cannot_be_compiled_is_said(tmp_path):
 def test_small_weights_are_dropped(layout, tmp_path):
     X, y = problem()
     clf = OneAgainstAllClassifier(random_state=0, layout=layout, bits=16).fit(X, y)
-    sizes = []
-    for drop in (0.0, 0.1, 1e9):
-        compiled = clf.compile(drop=drop)
-        sizes.append(np.count_nonzero(compiled._learner.state()["weights"]))
-    assert sizes[0] > sizes[1] > sizes[2] == 0
-    lines = clf.compile(drop=0.1)._learner.state()["weights"].reshape(-1, 8)
+
+    def lines(drop):
+        weights = clf.compile(drop=drop)._learner.state()["weights"].reshape(-1, 8)
+        return np.abs((weights.astype(np.uint32) << 16).view(np.float32))
+
+    largest = np.sort(lines(0.0).max(axis=1))
+    drop = float(largest[len(largest) // 2])
+    drop += 2.0 ** (np.floor(np.log2(drop)) - 8)  # halfway to the next: all above round up
     if layout == "hashed":
-        magnitude = (lines.astype(np.uint32) << 16).view(np.float32)
-        assert (np.abs(magnitude).max(axis=1) >= 0.1 * (1 - ROUNDING)).all()
+        np.testing.assert_array_equal(np.sort(lines(drop).max(axis=1)), largest[largest > drop])
+        assert len(lines(1e9)) == 0
+    else:
+        np.testing.assert_array_equal(lines(drop), np.where(lines(0.0) > drop, lines(0.0), 0.0))
+        assert not lines(1e9).any()
     nothing = clf.compile(drop=1e9)
     np.testing.assert_allclose(nothing.predict_proba(X), 1 / K, rtol=1e-5)
     nothing.save(tmp_path / "m")
