@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "aligned.hpp"
 #include "linear/simd.hpp"
 #include "state.hpp"
 
@@ -27,12 +28,13 @@ class UsedBits {
   std::size_t size() const { return 32 * groups_.size(); }
   const Group* groups() const { return groups_.data(); }
 
-  void use(std::size_t i) { groups_[i / 32].used |= std::uint32_t{1} << (i % 32); }
+  void use(std::size_t i) { groups_.data()[i / 32].used |= std::uint32_t{1} << (i % 32); }
 
   // After all calls of `use`: counts them.
   std::size_t count() {
     std::size_t before = 0;
-    for (Group& group : groups_) {
+    for (std::size_t i = 0; i < groups_.size(); ++i) {
+      Group& group = groups_.data()[i];
       group.before = static_cast<std::uint32_t>(before);
       before += static_cast<std::size_t>(std::popcount(group.used));
     }
@@ -48,19 +50,19 @@ class UsedBits {
 
   // To restore it, its size must be settled; returns the number of used things.
   std::size_t visit_state(StateVisitor& state, const std::string& name) {
-    std::vector<std::uint32_t> used;
-    for (const Group& group : groups_) used.push_back(group.used);
+    std::vector<std::uint32_t> used(groups_.size());
+    for (std::size_t i = 0; i < used.size(); ++i) used[i] = groups_.data()[i].used;
     state.array(name, used);
     if (state.restoring()) {
       StateVisitor::require(used.size() == groups_.size(),
                             "the saved array " + name + " is not of the right length");
-      for (std::size_t i = 0; i < used.size(); ++i) groups_[i].used = used[i];
+      for (std::size_t i = 0; i < used.size(); ++i) groups_.data()[i].used = used[i];
     }
     return count();
   }
 
  private:
-  std::vector<Group> groups_;
+  AlignedArray<Group> groups_;
 };
 
 }  // namespace labeltree

@@ -71,11 +71,13 @@ LABELTREE_INLINE void find(const Group* groups, const bfloat16* lines, Address a
   for (std::size_t i = begin; i < end; ++i) {
     const std::size_t line = at.line(x.key[i]);
     const Group group = groups[line / 32];
-    found.offset[n] = 8 * UsedBits::place(group, line);
+    const std::size_t offset = 8 * UsedBits::place(group, line);
+    const std::size_t used = UsedBits::has(group, line);
+    found.offset[n] = offset;
     found.value[n] = x.value[i];
-    n += UsedBits::has(group, line);  // no branch: whether a line is used is hard to guess
+    n += used;  // no branch: whether a line is used is hard to guess
+    __builtin_prefetch(lines + (offset & -used));  // the first line if it is not used
   }
-  for (std::size_t i = 0; i < n; ++i) __builtin_prefetch(lines + found.offset[i]);
   found.size = n;
 }
 
