@@ -3,11 +3,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "aligned.hpp"
+#include "shared_array.hpp"
 
 namespace labeltree {
 
@@ -20,10 +23,20 @@ class StateVisitor {
   // Whether arrays are overwritten: then they need to be checked, and what derives from them made.
   virtual bool restoring() const = 0;
 
+  // Set if a form for prediction only is to be saved: what is needed for learning is left out, and
+  // weights of at most this magnitude are dropped.
+  virtual std::optional<float> freezing() const = 0;
+
   virtual void array(const std::string& name, std::vector<float>& values) = 0;
   virtual void array(const std::string& name, std::vector<double>& values) = 0;
   virtual void array(const std::string& name, std::vector<std::uint32_t>& values) = 0;
   virtual void array(const std::string& name, std::vector<std::uint64_t>& values) = 0;
+
+  // An array that may stay where it is.
+  virtual void shared(const std::string& name, SharedArray<std::uint16_t>& values) = 0;
+  virtual void shared(const std::string& name, SharedArray<std::uint32_t>& values) = 0;
+  virtual void shared(const std::string& name, SharedArray<std::uint64_t>& values) = 0;
+  virtual void shared(const std::string& name, SharedArray<float>& values) = 0;
 
   // A table that is often almost empty, in rows of `row_size` floats. Its size is settled before,
   // and it is all zeros before it is restored.
@@ -38,8 +51,8 @@ class StateVisitor {
     value = one[0];
   }
 
-  static void require(bool condition, const std::string& otherwise) {
-    if (!condition) throw std::invalid_argument(otherwise);
+  static void require(bool condition, std::string_view otherwise) {
+    if (!condition) throw std::invalid_argument(std::string(otherwise));
   }
 };
 

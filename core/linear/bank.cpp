@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
 
 namespace labeltree {
 namespace {
@@ -30,18 +31,37 @@ Bank::Bank(const BankParams& params)
       largest_(slots_ + 1),
       weights_(DenseWeights(0)) {
   largest_.data()[slots_] = 1.0f;  // the constant feature
-  if (params.layout == Layout::dense) {
-    weights_.emplace<DenseWeights>(slots_ + 1);
-    if (params.indicators) indicator_weights_.emplace(indicator_bits);
+  const bool dense = params.layout == Layout::dense;
+  if (params.frozen) {
+    if (dense) {
+      weights_.emplace<FrozenDenseWeights>(slots_ + 1);
+    } else {
+      weights_.emplace<FrozenHashedWeights>(params.bits);
+    }
+    if (dense && params.indicators) frozen_indicator_weights_.emplace(indicator_bits);
   } else {
-    weights_.emplace<HashedWeights>(params.bits);
+    if (dense) {
+      weights_.emplace<DenseWeights>(slots_ + 1);
+    } else {
+      weights_.emplace<HashedWeights>(params.bits);
+    }
+    if (dense && params.indicators) indicator_weights_.emplace(indicator_bits);
   }
 }
 
+// Calls visit(weights) with weights that can learn.
+template <class Visit>
+void Bank::visit_learning(Visit visit) {
+  if (auto* dense = std::get_if<DenseWeights>(&weights_)) return visit(*dense);
+  if (auto* hashed = std::get_if<HashedWeights>(&weights_)) return visit(*hashed);
+  throw std::logic_error("a frozen bank cannot learn");
+}
+
 void Bank::resize(std::size_t models) {
-  if (models <= steps_.size()) return;
-  std::visit([&](auto& weights) { weights.resize(models); }, weights_);
+  if (models <= models_) return;
+  visit_learning([&](auto& weights) { weights.resize(models); });
   steps_.resize(models, 0.0);
+  models_ = models;
 }
 
 std::size_t Bank::add_block() {
@@ -140,10 +160,10 @@ void Bank::add_indicator(std::uint64_t number, ExampleBuffer& out) const {
   ExampleBuffer::Entry& entry = out.entries_.back();
   entry.squared_norm += 1.0f;
   if (params_.layout == Layout::dense) {
-    out.indicators_.push_back(indicator_weights_->key(number));
+    out.indicators_.push_back(HashedWeights::key(number));
     out.ones_.push_back(1.0f);
   } else {
-    out.keys_.push_back(std::get<HashedWeights>(weights_).key(slots_ + 1 + number));
+    out.keys_.push_back(HashedWeights::key(slots_ + 1 + number));
     out.values_.push_back(1.0f);
     ++entry.size;
   }
@@ -168,11 +188,14 @@ Example Bank::indicators(const Example& x) {
 
 void Bank::prefetch(std::size_t block, const Example& x) const {
   if (const auto* weights = std::get_if<HashedWeights>(&weights_)) weights->prefetch(block, x);
+  if (const auto* weights = std::get_if<FrozenHashedWeights>(&weights_)) weights->prefetch(block, x);
 }
 
 float Bank::predict(std::size_t model, const Example& x) const {
   const float p = std::visit([&](const auto& weights) { return weights.dot(model, x); }, weights_);
-  return x.indicators == 0 ? p : p + indicator_weights_->dot(model, indicators(x));
+  if (x.indicators == 0) return p;
+  return p + (params_.frozen ? frozen_indicator_weights_->dot(model, indicators(x))
+                             : indicator_weights_->dot(model, indicators(x)));
 }
 
 void Bank::predict8(std::size_t block, const Example& x, float* p) const {
@@ -191,22 +214,20 @@ void Bank::learn(std::size_t model, const Example& x, float p, float y, float we
   const float step = step_size(model, weight, rule);
   const float hg2 = learnable(p, y, weight, x, rule);
   if (hg2 == 0.0f) return;
-  std::visit(
-      [&](auto& weights) {
-        const Example more = indicators(x);
-        if (rule.update == Update::sgd) {
-          const float u = importance_aware_step(rule.loss, p, y, x.squared_norm, step);
-          weights.add(model, x, u);
-          if (more.size > 0) indicator_weights_->add(model, more, u);
-        } else {
-          float kappa = weights.accumulate(model, x, hg2);
-          if (more.size > 0) kappa += indicator_weights_->accumulate(model, more, hg2);
-          const float u = x.rate * importance_aware_step(rule.loss, p, y, x.rate * kappa, step);
-          weights.step(model, x, u);
-          if (more.size > 0) indicator_weights_->step(model, more, u);
-        }
-      },
-      weights_);
+  visit_learning([&](auto& weights) {
+    const Example more = indicators(x);
+    if (rule.update == Update::sgd) {
+      const float u = importance_aware_step(rule.loss, p, y, x.squared_norm, step);
+      weights.add(model, x, u);
+      if (more.size > 0) indicator_weights_->add(model, more, u);
+    } else {
+      float kappa = weights.accumulate(model, x, hg2);
+      if (more.size > 0) kappa += indicator_weights_->accumulate(model, more, hg2);
+      const float u = x.rate * importance_aware_step(rule.loss, p, y, x.rate * kappa, step);
+      weights.step(model, x, u);
+      if (more.size > 0) indicator_weights_->step(model, more, u);
+    }
+  });
 }
 
 void Bank::learn8(std::size_t block, const Example& x, const float* p, const float* y,
@@ -221,71 +242,89 @@ void Bank::learn8(std::size_t block, const Example& x, const float* p, const flo
     moving |= hg2[lane] > 0.0f;
   }
   if (!moving) return;
-  std::visit(
-      [&](auto& weights) {
-        float u[8] = {};
-        if (rule.update == Update::sgd) {
-          for (unsigned lane = 0; lane < 8; ++lane) {
-            if (hg2[lane] == 0.0f) continue;
-            u[lane] =
-                importance_aware_step(rule.loss, p[lane], y[lane], x.squared_norm, step[lane]);
-          }
-          weights.add8(block, x, u);
-        } else {
-          float kappa[8];
-          weights.accumulate8(block, x, hg2, kappa);
-          for (unsigned lane = 0; lane < 8; ++lane) {
-            if (hg2[lane] == 0.0f) continue;
-            u[lane] = x.rate * importance_aware_step(rule.loss, p[lane], y[lane],
-                                                     x.rate * kappa[lane], step[lane]);
-          }
-          weights.step8(block, x, u);
-        }
-      },
-      weights_);
+  visit_learning([&](auto& weights) {
+    float u[8] = {};
+    if (rule.update == Update::sgd) {
+      for (unsigned lane = 0; lane < 8; ++lane) {
+        if (hg2[lane] == 0.0f) continue;
+        u[lane] =
+            importance_aware_step(rule.loss, p[lane], y[lane], x.squared_norm, step[lane]);
+      }
+      weights.add8(block, x, u);
+    } else {
+      float kappa[8];
+      weights.accumulate8(block, x, hg2, kappa);
+      for (unsigned lane = 0; lane < 8; ++lane) {
+        if (hg2[lane] == 0.0f) continue;
+        u[lane] = x.rate * importance_aware_step(rule.loss, p[lane], y[lane],
+                                                 x.rate * kappa[lane], step[lane]);
+      }
+      weights.step8(block, x, u);
+    }
+  });
 }
 
 void Bank::zero(std::size_t model) {
-  std::visit(
-      [&](auto& weights) {
-        visit_observed([&](std::size_t feature) {
-          const WeightRef w = weights.at(model, weights.key(feature));
-          w.weight = w.gradient_sum = 0.0f;
-        });
-      },
-      weights_);
+  visit_learning([&](auto& weights) {
+    visit_observed([&](std::size_t feature) {
+      const WeightRef w = weights.at(model, weights.key(feature));
+      w.weight = w.gradient_sum = 0.0f;
+    });
+  });
   steps_[model] = 0.0;
 }
 
 void Bank::copy(std::size_t from, std::size_t to) {
-  std::visit(
-      [&](auto& weights) {
-        visit_observed([&](std::size_t feature) {
-          const std::uint64_t key = weights.key(feature);
-          const WeightRef source = weights.at(from, key);
-          const WeightRef target = weights.at(to, key);
-          target.weight = source.weight;
-          target.gradient_sum = source.gradient_sum;
-        });
-      },
-      weights_);
+  visit_learning([&](auto& weights) {
+    visit_observed([&](std::size_t feature) {
+      const std::uint64_t key = weights.key(feature);
+      const WeightRef source = weights.at(from, key);
+      const WeightRef target = weights.at(to, key);
+      target.weight = source.weight;
+      target.gradient_sum = source.gradient_sum;
+    });
+  });
   steps_[to] = steps_[from];
 }
 
 void Bank::visit_state(StateVisitor& state, const std::string& prefix) {
   state.value(prefix + "total_weight", total_weight_);
   state.value(prefix + "total_norm", total_norm_);
-  state.array(prefix + "steps", steps_);
   state.table(prefix + "largest", largest_, 1);
-  std::visit(
-      [&](auto& weights) {
-        if (state.restoring()) weights.resize(models());
-        state.table(prefix + "weights", weights.table(), weights.row_size());
-      },
-      weights_);
+  if (params_.frozen || state.freezing()) {
+    visit_frozen(state, prefix, state.freezing().value_or(0.0f));
+    return;
+  }
+  state.array(prefix + "steps", steps_);
+  if (state.restoring()) models_ = steps_.size();
+  visit_learning([&](auto& weights) {
+    if (state.restoring()) weights.resize(models());
+    state.table(prefix + "weights", weights.table(), weights.row_size());
+  });
   if (indicator_weights_) {
     state.table(prefix + "indicator_weights", indicator_weights_->table(),
                 indicator_weights_->row_size());
+  }
+}
+
+// The weights in the form for prediction, whichever form they have here.
+void Bank::visit_frozen(StateVisitor& state, const std::string& prefix, float drop) {
+  state.value(prefix + "models", models_);
+  const std::string name = prefix + "weights";
+  if (const auto* dense = std::get_if<DenseWeights>(&weights_)) {
+    FrozenDenseWeights(slots_ + 1, *dense, models_, drop).visit_state(state, name, models_);
+  } else if (const auto* hashed = std::get_if<HashedWeights>(&weights_)) {
+    FrozenHashedWeights(params_.bits, *hashed, drop).visit_state(state, name);
+  } else if (auto* frozen = std::get_if<FrozenDenseWeights>(&weights_)) {
+    frozen->visit_state(state, name, models_);
+  } else {
+    std::get<FrozenHashedWeights>(weights_).visit_state(state, name);
+  }
+  if (indicator_weights_) {
+    FrozenHashedWeights(indicator_bits, *indicator_weights_, drop)
+        .visit_state(state, prefix + "indicator_weights");
+  } else if (frozen_indicator_weights_) {
+    frozen_indicator_weights_->visit_state(state, prefix + "indicator_weights");
   }
 }
 

@@ -16,6 +16,7 @@
 
 #include "linear/dense_weights.hpp"
 #include "linear/example.hpp"
+#include "linear/frozen_weights.hpp"
 #include "linear/hashed_weights.hpp"
 #include "linear/rule.hpp"
 #include "matrix.hpp"
@@ -32,6 +33,7 @@ struct BankParams {
   unsigned bits = 22;  // hashed: the table holds 2^bits weights
   std::uint64_t features = 0;
   bool indicators = false;  // whether add_indicator is used
+  bool frozen = false;      // for prediction only: the state restored must be a frozen one
 };
 
 class Bank {
@@ -40,7 +42,7 @@ class Bank {
 
   // Makes room for at least this many models; new ones start from zero weights.
   void resize(std::size_t models);
-  std::size_t models() const { return steps_.size(); }
+  std::size_t models() const { return models_; }
   // Adds eight models that learn8 and predict8 take at once; returns their block.
   std::size_t add_block();
   // Adds a model for a child of the binary node that has the model `parent`, or for a root. In a
@@ -88,6 +90,8 @@ class Bank {
   std::size_t slot(std::uint64_t feature) const;
   template <class Visit> void visit_entries(const Matrix& X, std::size_t row, Visit visit) const;
   template <class Visit> void visit_observed(Visit visit) const;
+  template <class Visit> void visit_learning(Visit visit);
+  void visit_frozen(StateVisitor& state, const std::string& prefix, float drop);
   static Example indicators(const Example& x);
   float step_size(std::size_t model, float weight, const Rule& rule);
 
@@ -96,9 +100,12 @@ class Bank {
   double total_norm_ = 0.0;     // S: the weighted sum of their squared norms
   std::size_t slots_;           // features, or the size of the table if that is smaller
   AlignedFloats largest_;       // N: the largest |x| of each feature slot; zero if never seen
+  std::uint64_t models_ = 0;
   std::vector<double> steps_;   // sgd with power: the weight of each model's examples
-  std::variant<DenseWeights, HashedWeights> weights_;
-  std::optional<HashedWeights> indicator_weights_;  // of a dense layout with indicators
+  std::variant<DenseWeights, HashedWeights, FrozenDenseWeights, FrozenHashedWeights> weights_;
+  // Of a dense layout with indicators.
+  std::optional<HashedWeights> indicator_weights_;
+  std::optional<FrozenHashedWeights> frozen_indicator_weights_;
 };
 
 }  // namespace labeltree

@@ -79,7 +79,7 @@ LABELTREE_CLONES void line_add8(float* table, Address at, const Example& x, cons
 }  // namespace kernel
 
 HashedWeights::HashedWeights(unsigned bits)
-    : shift_(64 - (bits - 3)), table_(std::size_t{2} << bits) {}
+    : bits_(bits), table_(std::size_t{2} << bits) {}
 
 void HashedWeights::prefetch(std::size_t block, const Example& x) const {
   const Address at = address(block);

@@ -22,7 +22,7 @@ class HashedWeights {
   explicit HashedWeights(unsigned bits);
 
   void resize(std::size_t) {}  // the table has room for every model
-  std::uint64_t key(std::uint64_t feature) const { return mix64(feature + 1); }
+  static std::uint64_t key(std::uint64_t feature) { return mix64(feature + 1); }
 
   // Asks for the lines of a block before they are needed.
   void prefetch(std::size_t block, const Example& x) const;
@@ -50,15 +50,19 @@ class HashedWeights {
     unsigned shift;
     // XOR alone would make two features that meet in one block meet in every block; the
     // multiplication by an odd number parts them.
-    std::size_t offset(std::uint64_t key) const {
-      return static_cast<std::size_t>(((key ^ block_key) * 0x9e3779b97f4a7c15ULL) >> shift) * 16;
+    std::size_t line(std::uint64_t key) const {
+      return static_cast<std::size_t>(((key ^ block_key) * 0x9e3779b97f4a7c15ULL) >> shift);
     }
+    std::size_t offset(std::uint64_t key) const { return 16 * line(key); }
   };
+  static Address address(std::size_t block, unsigned bits) {
+    return {mix64(~std::uint64_t{block}), 64 - (bits - 3)};
+  }
 
  private:
-  Address address(std::size_t block) const { return {mix64(~std::uint64_t{block}), shift_}; }
+  Address address(std::size_t block) const { return address(block, bits_); }
 
-  unsigned shift_;
+  unsigned bits_;
   AlignedFloats table_;
 };
 

@@ -17,18 +17,19 @@ constexpr float noise = 0.05f;  // when a label is placed: trees of other seeds 
 std::uint32_t ChoiceTree::add_node(std::uint32_t parent, std::size_t slot, LabelId label) {
   const auto node = static_cast<std::uint32_t>(nodes());
   parent_.push_back(parent);
-  slot_.push_back(static_cast<std::uint32_t>(slot));
-  child_.resize(child_.size() + width, none);
+  slot_.push_back(static_cast<std::uint8_t>(slot));
   label_.push_back(label);
   leaves_.push_back(1);
-  block_.push_back(none);
-  if (parent != none) child_[parent * width + slot] = node;
+  place_.push_back(none);
+  if (parent != none) child_[place_[parent] * width + slot] = node;
   if (label != no_label) leaf_[label] = node;
   return node;
 }
 
-void ChoiceTree::add_block(std::uint32_t node, Bank& bank) {
-  block_[node] = static_cast<std::uint32_t>(bank.add_block());
+void ChoiceTree::make_inner(std::uint32_t node, Bank& bank) {
+  place_[node] = static_cast<std::uint32_t>(block_.size());
+  block_.push_back(static_cast<std::uint32_t>(bank.add_block()));
+  child_.resize(child_.size() + width, none);
 }
 
 void ChoiceTree::organize(LabelClusters& clusters, Bank& bank) {
@@ -49,7 +50,7 @@ void ChoiceTree::organize(LabelClusters& clusters, Bank& bank) {
     }
     const std::uint32_t node = add_node(parent, slot, no_label);
     leaves_[node] = static_cast<std::uint32_t>(size);
-    add_block(node, bank);
+    make_inner(node, bank);
     std::array<std::size_t, width + 1> cut;
     for (std::size_t c = 0; c <= width; ++c) cut[c] = begin + size * c / width;
     for (std::size_t step = width; size > width && step > 1; step /= 2) {  // halve, three times
@@ -66,7 +67,7 @@ void ChoiceTree::organize(LabelClusters& clusters, Bank& bank) {
 
 void ChoiceTree::child_probabilities(std::uint32_t node, const Example& x, const Bank& bank,
                                      float* p) const {
-  bank.predict8(block_[node], x, p);
+  bank.predict8(block(node), x, p);
   float total = 0.0f;
   for (std::size_t c = 0; c < width; ++c) {
     p[c] = children(node)[c] == none
@@ -114,7 +115,7 @@ void ChoiceTree::insert(LabelId label, const Example& x, Bank& bank) {
     const LabelId old = label_[node];
     label_[node] = no_label;
     leaves_[node] = 2;
-    add_block(node, bank);
+    make_inner(node, bank);
     add_node(node, 0, old);
     slot = 1;
   }
@@ -135,13 +136,13 @@ void ChoiceTree::learn(std::span<const LabelId> labels, const Example& x, float 
   }
   for (const std::uint32_t node : above) {
     float p[width], y[width];
-    bank.predict8(block_[node], x, p);
+    bank.predict8(block(node), x, p);
     unsigned active = 0;
     for (std::size_t c = 0; c < width; ++c) {
       y[c] = below[node] >> c & 1 ? 1.0f : -1.0f;
       if (children(node)[c] != none) active |= 1u << c;
     }
-    bank.learn8(block_[node], x, p, y, weight, rule, active);
+    bank.learn8(block(node), x, p, y, weight, rule, active);
     below[node] = 0;
   }
 }
@@ -157,7 +158,7 @@ void ChoiceTree::search(const Example& x, std::size_t n, std::size_t budget, con
     std::pop_heap(open.begin(), open.end(), less_probable);
     const Reached best = open.back();
     open.pop_back();
-    if (!open.empty() && !is_leaf(open.front().node)) bank.prefetch(block_[open.front().node], x);
+    if (!open.empty() && !is_leaf(open.front().node)) bank.prefetch(block(open.front().node), x);
     if (is_leaf(best.node)) {
       const LabelId label = label_[best.node];
       if (counts[label] > 0.0) found.push_back({best.log_probability, label});
@@ -189,43 +190,55 @@ float ChoiceTree::log_probability(LabelId label, const Example& x, const Bank& b
 void ChoiceTree::visit_state(StateVisitor& state, const std::string& prefix, std::size_t labels,
                              std::size_t models) {
   state.value(prefix + "random", random_);
-  state.array(prefix + "parent", parent_);
-  state.array(prefix + "slot", slot_);
-  state.array(prefix + "child", child_);
   state.array(prefix + "label", label_);
-  state.array(prefix + "leaves", leaves_);
+  state.array(prefix + "place", place_);
+  state.array(prefix + "child", child_);
   state.array(prefix + "block", block_);
-  state.array(prefix + "leaf", leaf_);
-  if (!state.restoring()) return;
+  if (state.restoring()) derive(labels, models);
+}
+
+// Makes all else from labels, places, children and blocks; throws if they are not those of a tree.
+void ChoiceTree::derive(std::size_t labels, std::size_t models) {
   const auto require = StateVisitor::require;
-  require(slot_.size() == nodes() && label_.size() == nodes() && leaves_.size() == nodes() &&
-              block_.size() == nodes() && child_.size() == nodes() * width &&
-              leaf_.size() == labels,
+  const std::size_t nodes = label_.size();
+  require(place_.size() == nodes && child_.size() == block_.size() * width,
           "the arrays of the saved tree differ in length");
-  std::size_t children_found = 0;
-  std::vector<std::uint32_t> leaves(nodes(), 0);
-  for (std::uint32_t node = static_cast<std::uint32_t>(nodes()); node-- > 0;) {
-    require(node == 0 ? parent_[0] == none : parent_[node] < node,  // so there is no cycle
-            "the saved tree has a node whose parent comes after it");
-    require(slot_[node] < width && (node == 0 || (child_[parent_[node] * width + slot_[node]] == node &&
-                                                  !is_leaf(parent_[node]))),
-            "the saved tree has a child out of place");
-    require(is_leaf(node) ? label_[node] < labels : (std::size_t{block_[node]} + 1) * width <= models,
-            "the saved tree has a label or a model that does not exist");
-    require(!is_leaf(node) || leaf_[label_[node]] == node,
-            "the saved tree has a label with two leaves");
-    children_found += width - static_cast<std::size_t>(
-                                  std::count(children(node), children(node) + width, none));
-    if (is_leaf(node)) leaves[node] = 1;
-    require(leaves[node] > 0 && leaves[node] == leaves_[node],
-            "the saved tree has a node with another number of leaves");
-    if (node > 0) leaves[parent_[node]] += leaves[node];
+  for (const std::uint32_t block : block_) {
+    require((std::size_t{block} + 1) * width <= models,
+            "the saved tree has a model that does not exist");
   }
-  require(children_found + (nodes() > 0) == nodes(),
-          "the saved tree has a child that does not exist");
-  for (std::size_t label = 0; label < labels; ++label) {
-    require(leaf_[label] == none || (leaf_[label] < nodes() && label_[leaf_[label]] == label),
-            "the saved tree has a label without its leaf");
+  parent_.assign(nodes, none);
+  slot_.assign(nodes, 0);
+  leaf_.assign(labels, none);
+  leaves_.assign(nodes, 0);
+  std::vector<bool> taken(block_.size(), false);
+  std::size_t reached = nodes > 0, inner = 0;
+  for (std::uint32_t node = 0; node < nodes; ++node) {
+    if (is_leaf(node)) {
+      require(label_[node] < labels, "the saved tree has a label that does not exist");
+      require(leaf_[label_[node]] == none, "the saved tree has a label with two leaves");
+      leaf_[label_[node]] = node;
+      continue;
+    }
+    require(place_[node] < block_.size() && !taken[place_[node]],
+            "the saved tree has two nodes in one place");
+    taken[place_[node]] = true;
+    ++inner;
+    for (std::size_t c = 0; c < width; ++c) {
+      const std::uint32_t child = children(node)[c];
+      if (child == none) continue;
+      require(child > node && child < nodes && parent_[child] == none,  // so there is no cycle
+              "the saved tree has a child out of place");
+      parent_[child] = node;
+      slot_[child] = static_cast<std::uint8_t>(c);
+      ++reached;
+    }
+  }
+  require(reached == nodes && inner == block_.size(), "the saved tree has a node without a parent");
+  for (auto node = static_cast<std::uint32_t>(nodes); node-- > 0;) {
+    if (is_leaf(node)) leaves_[node] = 1;
+    require(leaves_[node] > 0, "the saved tree has a node without leaves");
+    if (node > 0) leaves_[parent_[node]] += leaves_[node];
   }
 }
 

@@ -64,20 +64,23 @@ class ChoiceTree {
   static constexpr std::uint32_t none = 0xffffffffu;
 
   std::uint32_t add_node(std::uint32_t parent, std::size_t slot, LabelId label);
-  void add_block(std::uint32_t node, Bank& bank);
+  void make_inner(std::uint32_t node, Bank& bank);
   bool is_leaf(std::uint32_t node) const { return label_[node] != no_label; }
-  const std::uint32_t* children(std::uint32_t node) const { return &child_[node * width]; }
+  std::uint32_t block(std::uint32_t inner) const { return block_[place_[inner]]; }
+  const std::uint32_t* children(std::uint32_t inner) const { return &child_[place_[inner] * width]; }
   void child_probabilities(std::uint32_t node, const Example& x, const Bank& bank, float* p) const;
+  void derive(std::size_t labels, std::size_t models);
 
   float alpha_;
   bool exclusive_;
   std::uint64_t random_;               // state of the tie-breaking noise
   std::vector<std::uint32_t> parent_;  // of each node; none for the root
-  std::vector<std::uint32_t> slot_;    // which child of its parent a node is
-  std::vector<std::uint32_t> child_;   // eight a node; none where there is none
+  std::vector<std::uint8_t> slot_;     // which child of its parent a node is
   std::vector<std::uint32_t> label_;   // of a leaf; no_label for inner nodes
   std::vector<std::uint32_t> leaves_;  // below a node
-  std::vector<std::uint32_t> block_;   // of eight models in the bank; none for a leaf
+  std::vector<std::uint32_t> place_;   // of an inner node among those; none for a leaf
+  std::vector<std::uint32_t> child_;   // eight for each place; none where there is none
+  std::vector<std::uint32_t> block_;   // for each place, of eight models in the bank
   std::vector<std::uint32_t> leaf_;    // of each label; none if it has none
 };
 

@@ -70,24 +70,42 @@ void LabelIndex::add(LabelId label, const Example& x, float weight) {
   inverse_norm_[label] = inverse_norm(squared_norm_[label]);
 }
 
+// Calls visit(label, sum) for the labels that a feature remembers.
+template <class Visit>
+void LabelIndex::visit_postings(std::size_t slot, Visit visit) const {
+  if (!frozen_) {
+    if (slot >= postings_.size()) return;
+    for (const Posting& posting : postings_[slot]) visit(posting.label, posting.sum);
+  } else if (const UsedBits::Group group = used_.groups()[slot / 32]; UsedBits::has(group, slot)) {
+    // Checked here: to check all of a mapped file when it is opened would read all of it.
+    const std::size_t list = UsedBits::place(group, slot);
+    const auto end = std::min<std::uint64_t>(list_end_[list], list_label_.size());
+    for (std::uint64_t i = list == 0 ? 0 : list_end_[list - 1]; i < end; ++i) {
+      if (list_label_[i] < list_norm_.size()) visit(list_label_[i], list_sum_[i]);
+    }
+  }
+}
+
 void LabelIndex::find(const Example& x, std::size_t n, std::span<const LabelId> without,
                       float weight, Similar& similar) const {
-  similar.of_label.resize(squared_norm_.size(), 0.0f);
-  similar.found.resize(squared_norm_.size() + 1);
+  const std::size_t labels = frozen_ ? list_norm_.size() : inverse_norm_.size();
+  const float* norms = frozen_ ? list_norm_.data() : inverse_norm_.data();
+  similar.of_label.resize(labels, 0.0f);
+  similar.found.resize(labels + 1);
   const float scale = unit_scale(x, slots_);
   std::size_t found = similar.n_found;
   double of_itself = 0.0;  // what x has in common with x
   visit_positive(x, slots_, [&](std::size_t slot, float unscaled) {
     const float value = scale * unscaled;
-    if (slot >= postings_.size() || value < faintest) return;
+    if (value < faintest) return;
     of_itself += double{value} * value;
-    for (const Posting& posting : postings_[slot]) {
-      const float product = posting.sum * value;
-      float& sum = similar.of_label[posting.label];
-      similar.found[found] = posting.label;  // kept if it is new; a branch would be hard to foresee
+    visit_postings(slot, [&](LabelId label, float of_centroid) {
+      const float product = of_centroid > 0.0f ? of_centroid * value : 0.0f;
+      float& sum = similar.of_label[label];
+      similar.found[found] = label;  // kept if it is new; a branch would be hard to foresee
       found += (sum == 0.0f) & (product > 0.0f);
       sum += product;
-    }
+    });
   });
   similar.n_found = found;
   for (const LabelId label : without) {
@@ -107,8 +125,10 @@ void LabelIndex::find(const Example& x, std::size_t n, std::span<const LabelId> 
   nearest.clear();
   for (std::size_t i = 0; i < found; ++i) {
     const LabelId label = similar.found[i];
-    similar.of_label[label] *= inverse_norm_[label];
-    if (similar.of_label[label] == 0.0f) continue;
+    float& similarity = similar.of_label[label];
+    similarity *= norms[label];
+    if (!std::isfinite(similarity)) similarity = 0.0f;  // only in a damaged file
+    if (!(similarity > 0.0f)) continue;
     if (nearest.size() == n) {
       if (!better(label, nearest.front())) continue;
       std::pop_heap(nearest.begin(), nearest.end(), better);
@@ -124,21 +144,48 @@ void LabelIndex::forget(Similar& similar) {
   similar.n_found = 0;
 }
 
+void LabelIndex::visit_frozen(StateVisitor& state, std::size_t labels) {
+  const std::size_t lists = used_.visit_state(state, "index_used");
+  state.shared("index_end", list_end_);
+  state.shared("index_label", list_label_);
+  state.shared("index_sum", list_sum_);
+  state.shared("index_norm", list_norm_);
+  if (!state.restoring()) return;
+  StateVisitor::require(list_end_.size() == lists && list_norm_.size() == labels &&
+                            list_label_.size() == list_sum_.size() &&
+                            list_label_.size() == (lists == 0 ? 0 : list_end_[lists - 1]),
+                        "the arrays of the saved index differ in length");
+}
+
 void LabelIndex::visit_state(StateVisitor& state, std::size_t labels) {
+  if (frozen_) return visit_frozen(state, labels);
   std::vector<std::uint32_t> size, label;
+  std::vector<std::uint64_t> end;
   std::vector<float> sum;
+  UsedBits used(state.freezing() ? slots_ : 0);
   if (!state.restoring()) {
-    for (const auto& list : postings_) {
+    for (std::size_t slot = 0; slot < postings_.size(); ++slot) {
+      const std::vector<Posting>& list = postings_[slot];
       size.push_back(static_cast<std::uint32_t>(list.size()));
+      if (state.freezing() && !list.empty()) {
+        used.use(slot);
+        end.push_back(label.size() + list.size());
+      }
       for (const Posting& posting : list) {
         label.push_back(posting.label);
         sum.push_back(posting.sum);
       }
     }
   }
-  state.array("index_size", size);
   state.array("index_label", label);
   state.array("index_sum", sum);
+  if (state.freezing()) {
+    used.visit_state(state, "index_used");
+    state.array("index_end", end);
+    state.array("index_norm", inverse_norm_);
+    return;
+  }
+  state.array("index_size", size);
   state.array("index_squared_norm", squared_norm_);
   if (!state.restoring()) return;
   const auto require = StateVisitor::require;

@@ -8,6 +8,7 @@
 #include "labels.hpp"
 #include "linear/example.hpp"
 #include "state.hpp"
+#include "used_bits.hpp"
 
 namespace labeltree {
 
@@ -26,8 +27,9 @@ struct Similar {
 // It is made for words: the constant, and values that are not positive, are left out.
 class LabelIndex {
  public:
-  // `slots`: that features may have.
-  LabelIndex(std::size_t length, std::size_t slots) : length_(length), slots_(slots) {}
+  // `slots`: that features may have. A `frozen` index is restored, and only found in.
+  LabelIndex(std::size_t length, std::size_t slots, bool frozen)
+      : length_(length), slots_(slots), frozen_(frozen), used_(frozen ? slots : 0) {}
 
   void resize(std::size_t labels);
   void add(LabelId label, const Example& x, float weight);
@@ -46,9 +48,19 @@ class LabelIndex {
     float sum;
   };
 
+  template <class Visit> void visit_postings(std::size_t slot, Visit visit) const;
+  void visit_frozen(StateVisitor& state, std::size_t labels);
+
   std::size_t length_;
   std::size_t slots_;
+  bool frozen_;
   std::vector<std::vector<Posting>> postings_;  // of each feature slot
+  // Frozen: the same, one list after the other, of the slots that have one.
+  UsedBits used_;
+  SharedArray<std::uint64_t> list_end_;
+  SharedArray<LabelId> list_label_;
+  SharedArray<float> list_sum_;
+  SharedArray<float> list_norm_;                // inverse_norm_
   std::vector<double> squared_norm_;            // of each label's centroid
   std::vector<float> inverse_norm_;             // 1 / |c|^0.75, derived
 };

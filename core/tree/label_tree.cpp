@@ -25,7 +25,7 @@ bool contains(std::span<const LabelId> labels, LabelId label) {
 }  // namespace
 
 LabelTree::LabelTree(const BankParams& bank, const LabelTreeParams& params)
-    : TreeLearner(bank), params_(params), index_(params.index_length, bank_.slots()) {
+    : TreeLearner(bank), params_(params), index_(params.index_length, bank_.slots(), bank.frozen) {
   for (std::size_t tree = 0; tree < params.trees; ++tree) {
     trees_.emplace_back(params.alpha, params.exclusive, params.seed + tree);
   }

@@ -15,7 +15,7 @@ constexpr std::size_t largest_candidate_count = 4 * 32;  // F for 2^32 labels
 
 RecallTree::RecallTree(const BankParams& bank, const RecallTreeParams& params)
     : TreeLearner({bank.scale, bank.layout, bank.bits, bank.features,
-                   params.path_features != PathFeatures::none}),
+                   params.path_features != PathFeatures::none, bank.frozen}),
       params_(params),
       random_(params.seed) {
   for (std::size_t tree = 0; tree < params.trees; ++tree) add_node(0);  // the roots

@@ -2,8 +2,10 @@
 #include "linear/bank.hpp"
 
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
+#include <optional>
 #include <string>
 
 #include "bindings.hpp"
@@ -22,6 +24,7 @@ void require_model(const Bank& bank, std::size_t model) {
 // One pass of one model over the rows; the predictions are those made just before each update.
 nb::ndarray<nb::numpy, float> learn(Bank& bank, std::size_t model, const BoundMatrix& X,
                                     In<float> y, In<float> weight, const Rule& rule) {
+  require_unfrozen(bank.params());
   require_model(bank, model);
   require_features(X.view, bank.params().features);
   if (y.shape(0) != X.view.rows || weight.shape(0) != X.view.rows) {
@@ -60,6 +63,12 @@ nb::ndarray<nb::numpy, float> predict(const Bank& bank, std::size_t model, const
 
 }  // namespace
 
+void require_unfrozen(const BankParams& params) {
+  if (params.frozen) {
+    invalid("this model was compiled for prediction; go on learning with the one it was made from");
+  }
+}
+
 void bind_bank(nb::module_& m) {
   nb::enum_<Loss>(m, "Loss")
       .value("logistic", Loss::logistic)
@@ -85,44 +94,53 @@ void bind_bank(nb::module_& m) {
       .def(
           "__init__",
           [](BankParams* self, Scale scale, Layout layout, unsigned bits,
-             std::uint64_t features) {
+             std::uint64_t features, bool frozen) {
             if (bits < HashedWeights::smallest_bits || bits > HashedWeights::largest_bits) {
               invalid("bits must be from 10 to 34, received " + std::to_string(bits));
             }
             if (features > std::uint64_t{1} << 32) invalid("there may be at most 2^32 features");
-            new (self) BankParams{scale, layout, bits, features};
+            new (self) BankParams{scale, layout, bits, features, false, frozen};
           },
           nb::kw_only(), nb::arg("scale"), nb::arg("layout"), nb::arg("bits"),
-          nb::arg("features"));
+          nb::arg("features"), nb::arg("frozen") = false);
 
   nb::class_<Bank>(m, "Bank", "A bank of linear models on the same features.")
       .def(nb::init<const BankParams&>(), nb::arg("params"))
-      .def("resize", &Bank::resize, nb::arg("models"))
+      .def(
+          "resize",
+          [](Bank& bank, std::size_t models) {
+            require_unfrozen(bank.params());
+            bank.resize(models);
+          },
+          nb::arg("models"))
       .def("learn", &learn, nb::arg("model"), nb::arg("X"), nb::arg("y"), nb::arg("weight"),
            nb::arg("rule"),
            "Learn the rows in order; return the prediction made just before each update.")
       .def("predict", &predict, nb::arg("model"), nb::arg("X"))
       .def("zero",
            [](Bank& bank, std::size_t model) {
+             require_unfrozen(bank.params());
              require_model(bank, model);
              bank.zero(model);
            },
            nb::arg("model"))
       .def("copy",
            [](Bank& bank, std::size_t source, std::size_t target) {
+             require_unfrozen(bank.params());
              require_model(bank, source);
              require_model(bank, target);
              bank.copy(source, target);
            },
            nb::arg("source"), nb::arg("target"))
       .def("state",
-           [](Bank& bank) {
-             return save_state([&](StateVisitor& visitor) { bank.visit_state(visitor); });
-           })
+           [](Bank& bank, std::optional<float> drop) {
+             return save_state([&](StateVisitor& visitor) { bank.visit_state(visitor); }, drop);
+           },
+           nb::arg("drop").none() = nb::none())
       .def(
           "restore",
-          [](Bank& bank, const State& state) {
-            restore_state(state, [&](StateVisitor& visitor) { bank.visit_state(visitor); });
+          [](Bank& bank, const State& state, bool borrow) {
+            restore_state(state, [&](StateVisitor& visitor) { bank.visit_state(visitor); }, borrow);
           },
-          nb::arg("state"));
+          nb::arg("state"), nb::arg("borrow") = false);
 }

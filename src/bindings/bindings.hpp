@@ -36,11 +36,15 @@ using State = nb::typed<nb::dict, nb::str, nb::any>;
 void require_features(const labeltree::Matrix& X, std::uint64_t features);
 void require_learnable(const BoundMatrix& X, const BoundLabelSets& y,
                        const std::optional<In<float>>& weight, std::size_t labels);
+void require_unfrozen(const labeltree::BankParams& params);
 void require_order(const In<std::int64_t>& order, std::size_t rows);
 
-State save_state(const std::function<void(labeltree::StateVisitor&)>& visit);
-void restore_state(const State& state,
-                   const std::function<void(labeltree::StateVisitor&)>& visit);
+// With `drop`, a form for prediction only, without weights of at most that magnitude.
+State save_state(const std::function<void(labeltree::StateVisitor&)>& visit,
+                 std::optional<float> drop = std::nullopt);
+// With `borrow`, large arrays that are only read stay where they are.
+void restore_state(const State& state, const std::function<void(labeltree::StateVisitor&)>& visit,
+                   bool borrow = false);
 
 void bind_matrix(nb::module_& m);
 void bind_bank(nb::module_& m);

@@ -17,6 +17,7 @@ void learn(Learner& self, const BoundMatrix& X, const BoundLabelSets& y,
            std::optional<In<float>> weight, In<std::int64_t> order, std::size_t threads,
            std::optional<InOut<LabelId>> predicted, std::optional<InOut<float>> probability) {
   const auto lock = lock_without_gil<ExclusiveLock>(self.mutex());
+  require_unfrozen(self.bank().params());
   require_features(X.view, self.bank().params().features);
   require_learnable(X, y, weight, self.labels());
   require_order(order, X.view.rows);
@@ -44,6 +45,7 @@ void bind_learner(nb::module_& m) {
           "resize",
           [](Learner& self, std::size_t labels) {
             const auto lock = lock_without_gil<ExclusiveLock>(self.mutex());
+            require_unfrozen(self.bank().params());
             self.resize(labels);
           },
           nb::arg("labels"))
@@ -61,15 +63,19 @@ void bind_learner(nb::module_& m) {
            nb::arg("order"), nb::arg("threads"), nb::arg("predicted").noconvert().none(),
            nb::arg("probability").noconvert().none() = nb::none())
       .def("state",
-           [](Learner& self) {
+           [](Learner& self, std::optional<float> drop) {
              const auto lock = lock_without_gil<SharedLock>(self.mutex());
-             return save_state([&](StateVisitor& visitor) { self.visit_state(visitor); });
-           })
+             return save_state([&](StateVisitor& visitor) { self.visit_state(visitor); }, drop);
+           },
+           nb::arg("drop").none() = nb::none(),
+           "The whole state; with `drop`, what a frozen learner restores, for prediction only, "
+           "without weights of at most that magnitude.")
       .def(
           "restore",
-          [](Learner& self, const State& state) {
+          [](Learner& self, const State& state, bool borrow) {
             const auto lock = lock_without_gil<ExclusiveLock>(self.mutex());
-            restore_state(state, [&](StateVisitor& visitor) { self.visit_state(visitor); });
+            restore_state(state, [&](StateVisitor& visitor) { self.visit_state(visitor); }, borrow);
           },
-          nb::arg("state"));
+          nb::arg("state"), nb::arg("borrow") = false,
+          "With `borrow`, a frozen learner uses the memory of large arrays without a copy.");
 }

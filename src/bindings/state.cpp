@@ -2,7 +2,10 @@
 #include <nanobind/nanobind.h>
 
 #include <algorithm>
+#include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bindings.hpp"
@@ -13,7 +16,10 @@ namespace {
 
 class Save : public StateVisitor {
  public:
+  explicit Save(std::optional<float> drop) : drop_(drop) {}
+
   bool restoring() const override { return false; }
+  std::optional<float> freezing() const override { return drop_; }
   void array(const std::string& name, std::vector<float>& values) override { put(name, values); }
   void array(const std::string& name, std::vector<double>& values) override { put(name, values); }
   void array(const std::string& name, std::vector<std::uint32_t>& values) override {
@@ -21,6 +27,19 @@ class Save : public StateVisitor {
   }
   void array(const std::string& name, std::vector<std::uint64_t>& values) override {
     put(name, values);
+  }
+
+  void shared(const std::string& name, SharedArray<std::uint16_t>& values) override {
+    lend(name, values);
+  }
+  void shared(const std::string& name, SharedArray<std::uint32_t>& values) override {
+    lend(name, values);
+  }
+  void shared(const std::string& name, SharedArray<std::uint64_t>& values) override {
+    lend(name, values);
+  }
+  void shared(const std::string& name, SharedArray<float>& values) override {
+    lend(name, values);
   }
 
   // Only the rows that hold anything but zeros, and their numbers.
@@ -47,13 +66,27 @@ class Save : public StateVisitor {
   void put(const std::string& name, const std::vector<T>& values) {
     arrays[name.c_str()] = copy_to_numpy(values.data(), values.size());
   }
+
+  // A view that keeps the memory alive.
+  template <class T>
+  void lend(const std::string& name, const SharedArray<T>& values) {
+    using Owner = std::shared_ptr<const void>;
+    auto owner = std::make_unique<Owner>(values.owner());
+    nb::capsule holder(owner.get(), [](void* p) noexcept { delete static_cast<Owner*>(p); });
+    owner.release();
+    const std::size_t size = values.size();
+    arrays[name.c_str()] = nb::ndarray<nb::numpy, const T>(values.data(), 1, &size, holder);
+  }
+
+  std::optional<float> drop_;
 };
 
 class Restore : public StateVisitor {
  public:
-  explicit Restore(const State& arrays) : arrays_(arrays) {}
+  Restore(const State& arrays, bool borrow) : arrays_(arrays), borrow_(borrow) {}
 
   bool restoring() const override { return true; }
+  std::optional<float> freezing() const override { return std::nullopt; }
   void array(const std::string& name, std::vector<float>& values) override { get(name, values); }
   void array(const std::string& name, std::vector<double>& values) override { get(name, values); }
   void array(const std::string& name, std::vector<std::uint32_t>& values) override {
@@ -63,15 +96,28 @@ class Restore : public StateVisitor {
     get(name, values);
   }
 
+  void shared(const std::string& name, SharedArray<std::uint16_t>& values) override {
+    share(name, values);
+  }
+  void shared(const std::string& name, SharedArray<std::uint32_t>& values) override {
+    share(name, values);
+  }
+  void shared(const std::string& name, SharedArray<std::uint64_t>& values) override {
+    share(name, values);
+  }
+  void shared(const std::string& name, SharedArray<float>& values) override {
+    share(name, values);
+  }
+
   void table(const std::string& name, AlignedFloats& table, std::size_t row_size) override {
     const auto used = find<std::uint64_t>(name + "_row");
     const auto rows = find<float>(name);
     require(rows.shape(0) == used.shape(0) * row_size,
             "the saved arrays " + name + " and " + name + "_row do not fit together");
-    for (std::size_t i = 0; i < used.shape(0); ++i) {
-      require(used.data()[i] < table.size() / row_size,
-              "the saved array " + name + " has a row beyond the end of the table");
-    }
+    const std::uint64_t* end = used.data() + used.shape(0);
+    const std::size_t table_rows = table.size() / row_size;
+    require(std::all_of(used.data(), end, [&](std::uint64_t row) { return row < table_rows; }),
+            "the saved array " + name + " has a row beyond the end of the table");
     for (std::size_t i = 0; i < used.shape(0); ++i) {
       std::copy_n(rows.data() + i * row_size, row_size, table.data() + used.data()[i] * row_size);
     }
@@ -93,18 +139,38 @@ class Restore : public StateVisitor {
     values.assign(saved.data(), saved.data() + saved.shape(0));
   }
 
+  // Borrows the memory of the numpy array, which lives as long as whoever has the SharedArray; or
+  // copies it to pages that are faster to read at random.
+  template <class T>
+  void share(const std::string& name, SharedArray<T>& values) {
+    const In<T> saved = find<T>(name);
+    if (borrow_) {
+      std::shared_ptr<In<T>> owner(new In<T>(saved), [](In<T>* p) {
+        nb::gil_scoped_acquire acquire;
+        delete p;
+      });
+      values = SharedArray<T>(saved.data(), saved.shape(0), std::move(owner));
+    } else {
+      AlignedArray<T> copy(saved.shape(0));
+      std::copy_n(saved.data(), saved.shape(0), copy.data());
+      values = SharedArray<T>(std::move(copy));
+    }
+  }
+
   const State& arrays_;
+  bool borrow_;
 };
 
 }  // namespace
 
-State save_state(const std::function<void(StateVisitor&)>& visit) {
-  Save save;
+State save_state(const std::function<void(StateVisitor&)>& visit, std::optional<float> drop) {
+  Save save(drop);
   visit(save);
   return save.arrays;
 }
 
-void restore_state(const State& state, const std::function<void(StateVisitor&)>& visit) {
-  Restore restore(state);
+void restore_state(const State& state, const std::function<void(StateVisitor&)>& visit,
+                   bool borrow) {
+  Restore restore(state, borrow);
   visit(restore);
 }

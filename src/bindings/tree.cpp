@@ -134,6 +134,7 @@ void bind_tree(nb::module_& m) {
           "organize",
           [](LabelTree& self, const BoundMatrix& X, const BoundLabelSets& y) {
             const auto lock = lock_without_gil<ExclusiveLock>(self.mutex());
+            require_unfrozen(self.bank().params());
             require_features(X.view, self.bank().params().features);
             if (y.rows != X.view.rows) invalid("X and y differ in length");
             if (y.labels > self.labels()) invalid("a label id is not below the number of labels");

@@ -63,7 +63,7 @@ class Rule:
 class BankParams:
     """Settings of a bank of linear models."""
 
-    def __init__(self, *, scale: Scale, layout: Layout, bits: int, features: int) -> None: ...
+    def __init__(self, *, scale: Scale, layout: Layout, bits: int, features: int, frozen: bool = False) -> None: ...
 
 class Bank:
     """A bank of linear models on the same features."""
@@ -83,9 +83,9 @@ class Bank:
 
     def copy(self, source: int, target: int) -> None: ...
 
-    def state(self) -> dict[str, Any]: ...
+    def state(self, drop: float | None = None) -> dict[str, Any]: ...
 
-    def restore(self, state: dict[str, Any]) -> None: ...
+    def restore(self, state: dict[str, Any], borrow: bool = False) -> None: ...
 
 class Learner:
     """What all learners share."""
@@ -105,9 +105,15 @@ class Learner:
 
     def learn(self, X: Matrix, y: LabelSets, weight: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int, predicted: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu')] | None, probability: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')] | None = None) -> None: ...
 
-    def state(self) -> dict[str, Any]: ...
+    def state(self, drop: float | None = None) -> dict[str, Any]:
+        """
+        The whole state; with `drop`, what a frozen learner restores, for prediction only, without weights of at most that magnitude.
+        """
 
-    def restore(self, state: dict[str, Any]) -> None: ...
+    def restore(self, state: dict[str, Any], borrow: bool = False) -> None:
+        """
+        With `borrow`, a frozen learner uses the memory of large arrays without a copy.
+        """
 
 class LdsmForest(Learner):
     """LdSM: trees over label sets."""

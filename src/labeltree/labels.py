@@ -11,6 +11,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils import assert_all_finite, column_or_1d
 
+from labeltree.packedlabels import PackedLabels, as_array, object_array
+
 Label = Any  # an int or a str; bools and whole floats are taken as they come
 Kind = Literal["class", "sets", "indicator", "sparse indicator"]
 
@@ -28,16 +30,37 @@ class Vocabulary:
     3
     """
 
-    def __init__(self, labels: Iterable[Label] = ()) -> None:
-        self._ids: dict[Label, int] = {}
+    def __init__(self, labels: Iterable[Label] | PackedLabels = ()) -> None:
+        # Labels of a model file wait in it until the dictionary is needed.
+        self._packed: PackedLabels | None = None
+        self._known: dict[Label, int] | None = None
         self._array: NDArray[Any] | None = None
-        self.add(labels)
+        if isinstance(labels, PackedLabels):
+            self._packed = labels
+        else:
+            self._known = {}
+            self.add(labels)
+
+    @property
+    def _ids(self) -> dict[Label, int]:
+        if self._known is None:
+            labels = self.tolist()
+            known = dict(zip(labels, range(len(labels)), strict=True))
+            if len(known) != len(labels):
+                raise ValueError("the model file has one label twice: it is damaged")
+            self._known, self._packed = known, None
+        return self._known
 
     def __len__(self) -> int:
-        return len(self._ids)
+        packed = self._packed
+        return len(self._ids) if packed is None else len(packed)
 
     def __reduce__(self) -> tuple[type[Vocabulary], tuple[list[Label]]]:
         return Vocabulary, (self.tolist(),)
+
+    def copy(self) -> Vocabulary:
+        """Return the same labels, to which others may be added."""
+        return Vocabulary(self._packed or self.tolist())
 
     def add(self, labels: Iterable[Label]) -> None:
         """Add the labels that are not there yet, in their order."""
@@ -55,17 +78,26 @@ class Vocabulary:
 
     def tolist(self) -> list[Label]:
         """Return the labels in the order of their ids."""
-        return list(self._ids)
+        packed = self._packed
+        return list(self._ids) if packed is None else packed.tolist()
+
+    def packed(self) -> PackedLabels:
+        """Return the labels as plain arrays."""
+        return self._packed or PackedLabels.pack(self.tolist())
+
+    def take(self, ids: NDArray[Any]) -> NDArray[Any]:
+        """Return the labels with these ids, in an array of their shape."""
+        packed = self._packed
+        if packed is not None and self._array is None and 8 * ids.size < len(packed):
+            return packed.take(ids)
+        labels: NDArray[Any] = self.array[ids]
+        return labels
 
     @property
     def array(self) -> NDArray[Any]:
         """The labels in the order of their ids, as an array that must not be written to."""
-        if self._array is None or len(self._array) != len(self._ids):
-            labels = self.tolist()
-            kinds = {type(label) for label in labels}
-            array = np.array(labels) if kinds in ({int}, {bool}, {float}) else _object_array(labels)
-            exact = array.dtype.kind in "bi" or kinds == {float}  # larger ints would become floats
-            self._array = array if exact else _object_array(labels)
+        if self._array is None or len(self._array) != len(self):
+            self._array = as_array(self.tolist())
             self._array.flags.writeable = False
         return self._array
 
@@ -95,7 +127,7 @@ class Targets:
         if isinstance(y, list | tuple):  # taken one by one: numpy would turn [1, "a"] into strings
             if any(map(_is_set, y)):
                 return cls._from_sets(y)
-            return cls._from_classes(_object_array(y))
+            return cls._from_classes(object_array(y))
         dtype = getattr(y, "dtype", None)
         if dtype is not None and not isinstance(dtype, np.dtype):  # of pandas, with room for NA
             y = np.asarray(y, dtype=object)
@@ -131,7 +163,7 @@ class Targets:
             sets.append(list(dict.fromkeys(_scalar(label) for label in labels)))
         offset = np.zeros(len(sets) + 1, dtype=np.int64)
         np.cumsum([len(labels) for labels in sets], out=offset[1:])
-        distinct, index = _distinct(_object_array([label for labels in sets for label in labels]))
+        distinct, index = _distinct(object_array([label for labels in sets for label in labels]))
         return cls("sets", offset, distinct, index)
 
     @classmethod
@@ -189,12 +221,6 @@ def _is_set(labels: Any) -> bool:
     if isinstance(labels, np.ndarray):
         return labels.ndim == 1
     return isinstance(labels, list | tuple | set | frozenset)
-
-
-def _object_array(values: Sequence[Any]) -> NDArray[Any]:
-    array = np.empty(len(values), dtype=object)
-    array[:] = values
-    return array
 
 
 def _scalar(label: Any) -> Label:

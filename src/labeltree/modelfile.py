@@ -26,6 +26,16 @@ _ATTACHED = "attached."  # how the names of arrays begin that are no part of the
 
 Arrays = Mapping[str, NDArray[Any]]
 
+_DTYPES = {
+    "U8": "<u1",
+    "U16": "<u2",
+    "U32": "<u4",
+    "U64": "<u8",
+    "I64": "<i8",
+    "F32": "<f4",
+    "F64": "<f8",
+}
+
 
 class ModelFileError(ValueError):
     """A file cannot be read as a model."""
@@ -111,8 +121,13 @@ def remove_leftovers(path: str | os.PathLike[str]) -> None:
             continue
 
 
-def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+def read(
+    path: str | os.PathLike[str], *, mmap: bool = False
+) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Read a model file back: its header and its arrays.
+
+    With `mmap` the arrays are views of the file, mapped into memory, and the checksum is not
+    verified: that would read all of it.
 
     Raises
     ------
@@ -122,6 +137,8 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArra
     path = Path(path)
     with _open(path) as file:
         metadata = file.metadata()
+        if mmap:
+            return _header(path, metadata), _mapped(path)
         arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     text = metadata.get("header", "")
     if metadata.get("checksum") != _checksum(text, arrays):
@@ -129,14 +146,40 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArra
             f"{path}: the model file is damaged: its checksum does not match; "
             "copy it again from where it was made"
         )
-    return json.loads(text), arrays
+    return _header(path, metadata), arrays
 
 
 def read_header(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Read the header alone, without checking that the arrays are intact."""
     with _open(Path(path)) as file:
-        header: dict[str, Any] = json.loads(file.metadata()["header"])
-    return header
+        return _header(Path(path), file.metadata())
+
+
+def _header(path: Path, metadata: Mapping[str, str]) -> dict[str, Any]:
+    try:
+        header: dict[str, Any] = json.loads(metadata["header"])
+        return header
+    except (KeyError, ValueError) as error:
+        raise CorruptModelFileError(f"{path}: the model file is damaged: {error}") from error
+
+
+def _mapped(path: Path) -> dict[str, NDArray[Any]]:
+    """Map the arrays of a file that safetensors can open."""
+    try:
+        content = np.memmap(path, np.uint8, mode="r")
+        start = 8 + int.from_bytes(content[:8].tobytes(), "little")
+        entries = json.loads(content[8:start].tobytes())
+        arrays = {}
+        for name, entry in entries.items():
+            if name == "__metadata__":
+                continue
+            begin, end = entry["data_offsets"]
+            array = content[start + begin : start + end].view(_DTYPES[entry["dtype"]])
+            array = array.view(np.ndarray).reshape(entry["shape"])
+            arrays[name] = array if array.flags.aligned else array.copy()
+        return arrays
+    except (KeyError, TypeError, ValueError) as error:  # it has changed since it was opened
+        raise CorruptModelFileError(f"{path}: the model file is damaged: {error}") from error
 
 
 def is_attached(name: str) -> bool:

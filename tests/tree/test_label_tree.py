@@ -87,11 +87,30 @@ def postings(state):
     ]
 
 
-def adopt(reference, state):
+def trees_of(core):
+    """Return the parent, slot, label, and number of leaves of every node, tree by tree."""
+    state = core.state()
+    parents, labels, _, leaves = core.view()
+    found, first = [], 0
+    while f"tree{len(found)}_label" in state:
+        of = {name: state[f"tree{len(found)}_{name}"] for name in ("label", "place", "child")}
+        part = slice(first, first + len(of["label"]))
+        np.testing.assert_array_equal(labels[part], of["label"])
+        slots = np.zeros(len(of["label"]), dtype=int)
+        for place in of["place"][of["place"] != NONE]:
+            for slot, child in enumerate(of["child"][8 * place : 8 * place + 8]):
+                if child != NONE:
+                    slots[child] = slot
+        parent = [NONE if p == NONE else p - first for p in parents[part].tolist()]
+        found.append((parent, slots.tolist(), of["label"].tolist(), leaves[part].tolist()))
+        first = part.stop
+    return found
+
+
+def adopt(reference, core):
     """Give a reference the trees of a core that was organized."""
-    for number, tree in enumerate(reference.trees):
-        arrays = [state[f"tree{number}_{name}"].tolist() for name in ("parent", "slot", "label")]
-        for parent, slot, label in zip(*arrays, strict=True):
+    for tree, arrays in zip(reference.trees, trees_of(core), strict=True):
+        for parent, slot, label, _ in zip(*arrays, strict=True):
             above = None if parent == NONE else tree.nodes[parent]
             tree.add_node(above, slot, None if label == NONE else label)
 
@@ -121,7 +140,7 @@ class TestReference:
         core = make_core(labels, D, tree, scorer, layout=layout, scale=scale, **params)
         if organize:
             core.organize(as_rows(X, dense=dense), as_sets(y))
-            adopt(reference, core.state())
+            adopt(reference, core)
         weights = np.ones(len(y)) if weight is None else weight
         for number in range(passes):
             reference.again = number > 0
@@ -141,18 +160,14 @@ class TestReference:
 
     def compare_state(self, core, reference, labels):
         state = core.state()
-        for i, tree in enumerate(reference.trees):
-
-            def of(name, i=i):
-                return state[f"tree{i}_{name}"].tolist()
-
+        for tree, (parent, slot, label, leaves) in zip(
+            reference.trees, trees_of(core), strict=True
+        ):
             nodes = tree.nodes
-            assert of("parent") == [n.parent.number if n.parent else NONE for n in nodes]
-            assert of("slot") == [n.slot for n in nodes]
-            assert of("label") == [NONE if n.label is None else n.label for n in nodes]
-            assert of("leaves") == [n.leaves for n in nodes]
-            leaf = [tree.leaf.get(label) for label in range(labels)]
-            assert of("leaf") == [n.number if n else NONE for n in leaf]
+            assert parent == [n.parent.number if n.parent else NONE for n in nodes]
+            assert slot == [n.slot for n in nodes]
+            assert label == [NONE if n.label is None else n.label for n in nodes]
+            assert leaves == [n.leaves for n in nodes]
         assert core.recall == pytest.approx(reference.recall)
         counts = [reference.counts.get(label, 0.0) for label in range(labels)]
         np.testing.assert_allclose(state["counts"], counts, rtol=1e-5)
@@ -255,21 +270,15 @@ def depth(parent, node):
 
 def assert_sound(core, learned):
     """Every label learned has one leaf in each tree, and leaves add up."""
-    state = core.state()
-    number = 0
-    while f"tree{number}_parent" in state:
-        parent, label, leaves, leaf = (
-            state[f"tree{number}_{name}"].tolist() for name in ("parent", "label", "leaves", "leaf")
-        )
+    for parent, _, label, leaves in trees_of(core):
         found = [one for one in label if one != NONE]
         assert len(set(found)) == len(found)
         assert set(learned) <= set(found)
-        assert all(label[leaf[one]] == one for one in found)
         below = [int(one != NONE) for one in label]
         for node in range(len(parent) - 1, 0, -1):
             below[parent[node]] += below[node]
         assert below == leaves
-        number += 1
+    state = core.state()
     lists = postings(state)
     assert sum(len(one) for one in lists) == len(state["index_label"])
 
@@ -295,8 +304,7 @@ class TestProperties:
             core.organize(as_rows(X[:half]), as_sets(y[:half]))
             known = [label for one in y[:half] for label in one]
             assert_sound(core, known)
-            state = core.state()
-            parent = state["tree0_parent"].tolist()
+            parent = trees_of(core)[0][0]
             deepest = max(depth(parent, node) for node in range(len(parent)))
             assert deepest <= np.ceil(np.log(len(set(known))) / np.log(8) - 1e-9) + 1
         learn(core, X, y)
@@ -372,8 +380,8 @@ class TestState:
     @pytest.mark.parametrize(
         "name",
         [
-            *(f"tree1_{one}" for one in ("parent", "slot", "child", "label", "leaves", "leaf")),
-            *("tree0_block", "scorer", "index_label", "index_sum", "index_squared_norm"),
+            *(f"tree1_{one}" for one in ("label", "place", "child", "block")),
+            *("scorer", "index_label", "index_sum", "index_squared_norm"),
         ],
     )
     def test_wrong_length(self, core, name):
@@ -384,15 +392,14 @@ class TestState:
     @pytest.mark.parametrize(
         ("name", "place", "value", "message"),
         [
-            ("tree0_parent", 1, 5, "parent comes after"),
-            ("tree0_parent", -1, 0, "out of place"),
-            ("tree0_slot", -1, 9, "out of place"),
-            ("tree0_child", 0, 10**6, "out of place|does not exist"),
-            ("tree0_label", 0, 0, "out of place|two leaves"),
-            ("tree0_label", -1, K, "does not exist"),
-            ("tree0_block", 0, 10**6, "does not exist"),
-            ("tree0_leaves", 0, 1, "number of leaves"),
-            ("tree0_leaf", 0, 10**6, "two leaves|without its leaf"),
+            ("tree0_child", 0, 10**6, "out of place"),
+            ("tree0_child", -8, 0, "out of place"),
+            ("tree0_child", 0, 2**32 - 1, "without a parent"),
+            ("tree0_label", 0, 0, "two leaves|without a parent"),
+            ("tree0_label", -1, K, "label that does not exist"),
+            ("tree0_block", 0, 10**6, "model that does not exist"),
+            ("tree0_place", 0, 10**6, "in one place"),
+            ("tree0_place", 0, 1, "in one place|out of place"),
             ("scorer", 0, 10**6, "scorer that is missing"),
             ("index_label", 0, K, "label that does not exist"),
             ("index_size", 0, 10**6, "too short"),

@@ -48,6 +48,7 @@ def build(arguments: Sequence[str]) -> typer.Typer:
     app.command()(predict)
     app.command()(evaluate)
     app.command(name="inspect")(inspect_)
+    app.command(name="compile")(compile_)
     app.command()(_with_parameters(tune, algorithm))
     app.command()(demo)
     return app
@@ -294,6 +295,19 @@ def inspect_(
         inspect(model, tree=tree, depth=depth, example=example, dot=dot, html=html, as_json=json),
         nl=False,
     )
+
+
+def compile_(
+    model: Model,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Where to write.")],
+    drop: Annotated[
+        float, typer.Option(help="Weights of at most this magnitude count as zero.", min=0.0)
+    ] = 0.0,
+) -> None:
+    """Make a smaller model that only predicts."""
+    from labeltree.cli.compile import compile_model
+
+    typer.echo(compile_model(model, output, drop=drop), nl=False)
 
 
 def tune(

@@ -102,6 +102,11 @@ class Training:
     ) -> None:
         """Go on with a saved model, and with its run if that has not ended."""
         self.clf = load(checkpoint)
+        if self.clf.compiled_:
+            raise ValueError(
+                f"{checkpoint}: the model was compiled for prediction; resume the one it was made "
+                "from"
+            )
         notes = modelfile.read_header(checkpoint)["notes"]
         if given.params or given.reader_options or given.format != "auto":
             raise ValueError(

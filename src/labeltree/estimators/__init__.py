@@ -49,18 +49,23 @@ ESTIMATORS: dict[str, type[OnlineClassifier]] = {
 }
 
 
-def load(path: str | os.PathLike[str]) -> OnlineClassifier:
+def load(path: str | os.PathLike[str], *, mmap: bool = False) -> OnlineClassifier:
     """Read an estimator that `save` wrote.
 
     Parameters
     ----------
     path : str or path-like
         The model file.
+    mmap : bool
+        Whether to map the file into memory, which takes no time to speak of and lets processes
+        share it: for compiled models. The checksum of the whole file is not verified then; what
+        could lead astray in memory still is. The file must not be written to while it is in use
+        (`save` and `labeltree` do not: they replace it).
 
     Returns
     -------
     estimator
-        Ready to predict, and to learn on exactly where it stopped.
+        Ready to predict, and, unless it is compiled, to learn on exactly where it stopped.
 
     Raises
     ------
@@ -77,15 +82,20 @@ def load(path: str | os.PathLike[str]) -> OnlineClassifier:
     ...     load(f"{folder}/m.labeltree").predict([[1.0]])
     array(['yes'], dtype=object)
     """
-    header, arrays = modelfile.read(path)
+    header, arrays = modelfile.read(path, mmap=mmap)
     name = header.get("estimator")
     if name not in ESTIMATORS:
         raise modelfile.FutureModelFileError(
             f"{path}: the model is a {name}, which this version does not have; "
             "install a later labeltree"
         )
+    if mmap and not header.get("compiled"):
+        raise ValueError(
+            f"{path}: only a compiled model can be mapped; load it without mmap, or save what its "
+            "compile() returns"
+        )
     try:
-        return ESTIMATORS[name]._from_file(header, arrays)
+        return ESTIMATORS[name]._from_file(header, arrays, borrow=mmap)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise modelfile.CorruptModelFileError(
             f"{path}: the model file is not consistent: {error}"

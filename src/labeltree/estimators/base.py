@@ -68,6 +68,7 @@ class OnlineClassifier(Predictor):
     scale_: str
     layout_: str
     bits_: int
+    compiled_: bool
     progress_: Progress
     _fixed: dict[str, Any]
     _kind: Kind
@@ -95,6 +96,7 @@ class OnlineClassifier(Predictor):
             layout=getattr(_core.Layout, self.layout_),
             bits=self.bits_,
             features=self.n_features_in_,
+            frozen=self.compiled_,
         )
 
     def _rule(self, step: float, loss: str = "logistic", update: str = "adaptive") -> _core.Rule:
@@ -168,6 +170,11 @@ class OnlineClassifier(Predictor):
             The estimator.
         """
         self._validate_params()
+        if getattr(self, "compiled_", False):
+            raise ValueError(
+                "this model was compiled for prediction; go on learning with the one it was made "
+                "from"
+            )
         new = self if hasattr(self, "_learner") else self._unfitted()
         batch = new._check(X, y, sample_weight, reset=new is not self)
         declared = [] if classes is None else Targets.parse(classes).distinct
@@ -221,6 +228,7 @@ class OnlineClassifier(Predictor):
         self._settle(batch, streaming=streaming)
         self._vocabulary = Vocabulary(labels)
         self._kind = batch.targets.kind
+        self.compiled_ = False
         self._learner = self._make_learner()
         self.progress_ = Progress()
 

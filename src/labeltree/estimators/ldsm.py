@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -195,6 +195,13 @@ class LdSMClassifier(TreeClassifier):
             split_rows=fixed["split_rows"],
             recent_rows=fixed["recent_rows"],
             seed=self.seed_,
+        )
+
+    def compile(self, *, drop: float = 0.0) -> Self:
+        """Refuse: what is compiled is the bank of linear models, which LdSM does without."""
+        raise NotImplementedError(
+            "LdSMClassifier cannot be compiled: its trees keep their weights themselves; "
+            "save it as it is"
         )
 
     def _learn_all(self, batch: Batch, verbose: int) -> None:

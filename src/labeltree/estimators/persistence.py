@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json
+import copy
 import os
 from abc import abstractmethod
+from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,7 +14,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from labeltree import modelfile
-from labeltree.labels import Kind, Label, Vocabulary
+from labeltree.labels import Kind, Vocabulary
+from labeltree.packedlabels import PackedLabels
 from labeltree.progress import Progress
 
 
@@ -25,6 +27,7 @@ class Persistent(BaseEstimator):
     _kind: Kind
     _vocabulary: Vocabulary
     _learner: Any
+    compiled_: bool  # for prediction only
     progress_: Progress
 
     @abstractmethod
@@ -62,16 +65,18 @@ class Persistent(BaseEstimator):
             "settled": {name: _plain(name, getattr(self, name)) for name in self._settled},
             "feature_names": None if names is None else names.tolist(),
             "kind": self._kind,
+            "compiled": self.compiled_,
             "progress": vars(self.progress_),
             "notes": notes or {},
         }
-        labels = json.dumps(self._vocabulary.tolist()).encode()
-        arrays = {"labels": np.frombuffer(labels, np.uint8), **self._learner.state()}
+        arrays = {**self._vocabulary.packed().arrays, **self._learner.state()}
         modelfile.write(path, header, arrays, attached)
 
     @classmethod
-    def _from_file(cls, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Self:
-        """Make the estimator that `save` wrote."""
+    def _from_file(
+        cls, header: dict[str, Any], arrays: dict[str, NDArray[Any]], *, borrow: bool = False
+    ) -> Self:
+        """Make the estimator that `save` wrote; one that is compiled may borrow large arrays."""
         model = cls(**header["params"])
         model._validate_params()
         model._fixed = {name: header["fixed"][name] for name in header["fixed"]}
@@ -84,13 +89,59 @@ class Persistent(BaseEstimator):
         progress = dict(header["progress"])
         progress["checkpoints"] = [tuple(row) for row in progress["checkpoints"]]
         model.progress_ = Progress(**progress)
-        labels: list[Label] = json.loads(arrays.pop("labels").tobytes())
-        model._vocabulary = Vocabulary(labels)
+        model.compiled_ = header["compiled"]
+        model._vocabulary = Vocabulary(PackedLabels(arrays))
         model._learner = model._make_learner()
-        model._learner.restore({n: a for n, a in arrays.items() if not modelfile.is_attached(n)})
-        if model._learner.labels != len(labels):
+        arrays = {n: a for n, a in arrays.items() if not modelfile.is_attached(n)}
+        model._learner.restore(arrays, borrow=borrow)
+        if model._learner.labels != len(model._vocabulary):
             raise ValueError("the number of labels is not that of their models")
         return model
+
+    def compile(self, *, drop: float = 0.0) -> Self:
+        """Return a smaller model of the same class that only predicts.
+
+        Weights are rounded to bfloat16, each by at most 2^-8 of itself; what only learning needs
+        is left out, and so are the lines of a hash table, of eight weights each, that are all
+        zero. A file of it can be mapped into memory: ``load(path, mmap=True)``. This model stays
+        as it is.
+
+        Parameters
+        ----------
+        drop : float
+            Weights of at most this magnitude count as zero. In the hashed layout this goes for
+            lines of eight weights, for one feature, if all eight are that small.
+
+        Returns
+        -------
+        estimator
+            It predicts, shows its tree and is saved as any other; `partial_fit` refuses, and
+            `fit` starts afresh, with a model that is not compiled.
+
+        Examples
+        --------
+        >>> from labeltree import OneAgainstAllClassifier
+        >>> from labeltree.datasets import make_multiclass
+        >>> X, y = make_multiclass(2000, 50, random_state=0)
+        >>> clf = OneAgainstAllClassifier(random_state=0).fit(X[:1500], y[:1500])
+        >>> clf.compile().predict(X[1500:]).tolist() == clf.predict(X[1500:]).tolist()
+        True
+        """
+        check_is_fitted(self)
+        if self.compiled_:
+            raise ValueError("this model is compiled already; compile the one it was made from")
+        if not isinstance(drop, Real) or not 0 <= drop < np.inf:
+            raise ValueError(f"drop is {drop!r}, expected a number from 0")
+        other = object.__new__(type(self))
+        other.__dict__ = {
+            **vars(self),
+            "compiled_": True,
+            "progress_": copy.deepcopy(self.progress_),
+            "_vocabulary": self._vocabulary.copy(),
+        }
+        other._learner = other._make_learner()
+        other._learner.restore(self._learner.state(drop=float(drop)), borrow=True)
+        return other
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()

@@ -78,15 +78,15 @@ class Predictor(ClassifierMixin, Persistent):
         matrix = self._matrix(X)
         if not self.multilabel_:
             ids, _ = self._topk(matrix, 1)
-            return self._vocabulary.array[ids[:, 0]]
+            return self._vocabulary.take(ids[:, 0])
         indicator = self._above_threshold(matrix)
         if self._kind == "sparse indicator":
             return indicator
         if self._kind == "indicator":
             return indicator.toarray()
-        labels = self._vocabulary.array
+        labels = self._vocabulary.take(indicator.indices).tolist()
         return [
-            labels[indicator.indices[begin:end]].tolist()
+            labels[begin:end]
             for begin, end in zip(indicator.indptr[:-1], indicator.indptr[1:], strict=True)
         ]
 
@@ -111,8 +111,8 @@ class Predictor(ClassifierMixin, Persistent):
         ids, scores = self._topk(matrix, min(_count(k), self.n_labels_))
         missing = ids == NO_LABEL
         if not missing.any():
-            return self._vocabulary.array[ids], scores
-        labels = self._vocabulary.array[np.where(missing, 0, ids)].astype(object)
+            return self._vocabulary.take(ids), scores
+        labels = self._vocabulary.take(np.where(missing, 0, ids)).astype(object)
         labels[missing] = None
         return labels, scores
 
@@ -140,17 +140,15 @@ class Predictor(ClassifierMixin, Persistent):
         'a'
         """
         matrix = self._row(x)
-        labels = self._vocabulary.array
         if k is None and self.multilabel_:
-            return labels[self._above_threshold(matrix).indices].tolist()
+            return self._vocabulary.take(self._above_threshold(matrix).indices).tolist()
         wanted = 1 if k is None else _count(k)
         ids, scores = self._topk(matrix, min(wanted, self.n_labels_))
-        found = [
-            (labels.item(i), score)
-            for i, score in zip(ids[0].tolist(), scores[0].tolist(), strict=True)
-            if i != NO_LABEL
-        ]
-        return found[0][0] if k is None else found
+        best = ids[0][ids[0] != NO_LABEL]
+        labels = self._vocabulary.take(best).tolist()
+        if k is None:
+            return labels[0]
+        return list(zip(labels, scores[0, : len(best)].tolist(), strict=True))
 
     def _row(self, x: Any) -> _core.Matrix:
         """Check the features of one row."""

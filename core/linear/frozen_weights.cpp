@@ -1,0 +1,207 @@
+#include "linear/frozen_weights.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "linear/simd.hpp"
+
+namespace labeltree {
+
+using simd::f32x8;
+using simd::load;
+using simd::store;
+using Address = HashedWeights::Address;
+using Group = UsedBits::Group;
+
+namespace {
+
+bfloat16 frozen(float weight, float drop) {
+  return std::abs(weight) <= drop ? bfloat16{0} : to_bfloat16(weight);
+}
+
+// A mapped file may be damaged: what comes of it is a number all the same.
+float finite(float p) { return std::isfinite(p) ? p : 0.0f; }
+
+}  // namespace
+
+namespace kernel {
+
+LABELTREE_CLONES float dot(const bfloat16* w, const float* x, std::size_t n) {
+  f32x8 even{}, odd{};
+  std::size_t i = 0;
+  for (; i + 16 <= n; i += 16) {
+    even += load(w + i) * load(x + i);
+    odd += load(w + i + 8) * load(x + i + 8);
+  }
+  if (i < n) even += load(w + i) * load(x + i);
+  return simd::sum(even + odd);
+}
+
+// Four rows, `stride` apart, in one sweep over x: x is loaded once for all of them.
+LABELTREE_CLONES void dot4(const bfloat16* w, std::size_t stride, const float* x, std::size_t n,
+                           float* p) {
+  f32x8 a{}, b{}, c{}, d{};
+  for (std::size_t i = 0; i < n; i += 8) {
+    const f32x8 v = load(x + i);
+    a += load(w + i) * v;
+    b += load(w + i + stride) * v;
+    c += load(w + i + 2 * stride) * v;
+    d += load(w + i + 3 * stride) * v;
+  }
+  p[0] = simd::sum(a);
+  p[1] = simd::sum(b);
+  p[2] = simd::sum(c);
+  p[3] = simd::sum(d);
+}
+
+// The used lines of up to `tile` features, and the values of these features.
+constexpr std::size_t tile = 64;
+struct Found {
+  std::size_t offset[tile];
+  float value[tile];
+  std::size_t size = 0;
+};
+
+// Asks for all lines that are used before the first is read: their misses overlap.
+LABELTREE_INLINE void find(const Group* groups, const bfloat16* lines, Address at,
+                           const Example& x, std::size_t begin, Found& found) {
+  const std::size_t end = std::min(begin + tile, x.size);
+  std::size_t n = 0;
+  for (std::size_t i = begin; i < end; ++i) {
+    const std::size_t line = at.line(x.key[i]);
+    const Group group = groups[line / 32];
+    const std::size_t offset = 8 * UsedBits::place(group, line);
+    const std::size_t used = UsedBits::has(group, line);
+    found.offset[n] = offset;
+    found.value[n] = x.value[i];
+    n += used;  // no branch: whether a line is used is hard to guess
+    __builtin_prefetch(lines + (offset & -used));  // the first line if it is not used
+  }
+  found.size = n;
+}
+
+LABELTREE_CLONES void prefetch(const Group* groups, const bfloat16* lines, Address at,
+                               const Example& x) {
+  Found found;
+  find(groups, lines, at, x, 0, found);
+}
+
+LABELTREE_CLONES float line_dot(const Group* groups, const bfloat16* lines, Address at,
+                                std::size_t lane, const Example& x) {
+  Found found;
+  float p = 0.0f;
+  for (std::size_t begin = 0; begin < x.size; begin += tile) {
+    find(groups, lines, at, x, begin, found);
+    for (std::size_t i = 0; i < found.size; ++i) {
+      p += found.value[i] * to_float(lines[found.offset[i] + lane]);
+    }
+  }
+  return p;
+}
+
+LABELTREE_CLONES void line_dot8(const Group* groups, const bfloat16* lines, Address at,
+                                const Example& x, float* p) {
+  Found found;
+  f32x8 even{}, odd{};
+  for (std::size_t begin = 0; begin < x.size; begin += tile) {
+    find(groups, lines, at, x, begin, found);
+    std::size_t i = 0;
+    for (; i + 2 <= found.size; i += 2) {
+      even += found.value[i] * load(lines + found.offset[i]);
+      odd += found.value[i + 1] * load(lines + found.offset[i + 1]);
+    }
+    if (i < found.size) even += found.value[i] * load(lines + found.offset[i]);
+  }
+  store(p, even + odd);
+}
+
+}  // namespace kernel
+
+FrozenDenseWeights::FrozenDenseWeights(std::size_t features) : stride_((features + 7) / 8 * 8) {}
+
+FrozenDenseWeights::FrozenDenseWeights(std::size_t features, const DenseWeights& weights,
+                                       std::size_t models, float drop)
+    : FrozenDenseWeights(features) {
+  const std::size_t rows = (models + 7) / 8 * 8;  // whole blocks, as there
+  AlignedArray<bfloat16> table(rows * stride_);
+  for (std::size_t model = 0; model < rows; ++model) {
+    const float* from = weights.table().data() + model * weights.row_size();
+    std::transform(from, from + stride_, table.data() + model * stride_,
+                   [&](float weight) { return frozen(weight, drop); });
+  }
+  table_ = SharedArray<bfloat16>(std::move(table));
+}
+
+float FrozenDenseWeights::dot(std::size_t model, const Example& x) const {
+  const bfloat16* w = row(model);
+  if (x.key == nullptr) return finite(kernel::dot(w, x.value, x.size));
+  float p = 0.0f;
+  for (std::size_t i = 0; i < x.size; ++i) p += to_float(w[x.key[i]]) * x.value[i];
+  return finite(p);
+}
+
+void FrozenDenseWeights::dot8(std::size_t block, const Example& x, float* p) const {
+  const bfloat16* w = row(8 * block);
+  if (x.key == nullptr) {
+    kernel::dot4(w, stride_, x.value, x.size, p);
+    kernel::dot4(w + 4 * stride_, stride_, x.value, x.size, p + 4);
+    std::transform(p, p + 8, p, finite);
+  } else {
+    for (std::size_t lane = 0; lane < 8; ++lane) p[lane] = dot(8 * block + lane, x);
+  }
+}
+
+void FrozenDenseWeights::visit_state(StateVisitor& state, const std::string& name,
+                                     std::size_t models) {
+  state.shared(name, table_);
+  if (!state.restoring()) return;
+  StateVisitor::require(models < std::uint64_t{1} << 40 &&
+                            table_.size() == (models + 7) / 8 * 8 * stride_,
+                        "the saved array " + name + " is not of the size of its models");
+}
+
+FrozenHashedWeights::FrozenHashedWeights(unsigned bits)
+    : bits_(bits), used_(std::size_t{1} << (bits - 3)) {}
+
+FrozenHashedWeights::FrozenHashedWeights(unsigned bits, const HashedWeights& weights, float drop)
+    : FrozenHashedWeights(bits) {
+  const auto visit_used = [&](auto visit) {
+    for (std::size_t line = 0; line < used_.size(); ++line) {
+      const float* from = weights.table().data() + line * weights.row_size();
+      if (std::any_of(from, from + 8, [&](float w) { return std::abs(w) > drop; })) {
+        visit(line, from);
+      }
+    }
+  };
+  visit_used([&](std::size_t line, const float*) { used_.use(line); });
+  AlignedArray<bfloat16> lines(8 * used_.count());
+  bfloat16* to = lines.data();
+  visit_used([&](std::size_t, const float* from) {
+    to = std::transform(from, from + 8, to, to_bfloat16);
+  });
+  lines_ = SharedArray<bfloat16>(std::move(lines));
+}
+
+void FrozenHashedWeights::prefetch(std::size_t block, const Example& x) const {
+  kernel::prefetch(used_.groups(), lines_.data(), HashedWeights::address(block, bits_), x);
+}
+
+float FrozenHashedWeights::dot(std::size_t model, const Example& x) const {
+  return finite(kernel::line_dot(used_.groups(), lines_.data(),
+                                 HashedWeights::address(model / 8, bits_), model % 8, x));
+}
+
+void FrozenHashedWeights::dot8(std::size_t block, const Example& x, float* p) const {
+  kernel::line_dot8(used_.groups(), lines_.data(), HashedWeights::address(block, bits_), x, p);
+  std::transform(p, p + 8, p, finite);
+}
+
+void FrozenHashedWeights::visit_state(StateVisitor& state, const std::string& name) {
+  const std::size_t used = used_.visit_state(state, name + "_used");
+  state.shared(name, lines_);
+  StateVisitor::require(8 * used == lines_.size(),
+                        "the saved array " + name + " has not as many lines as are used");
+}
+
+}  // namespace labeltree

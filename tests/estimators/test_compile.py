@@ -1,0 +1,292 @@
+"""Models compiled for prediction answer as those they were made from, and only predict."""
+
+import pickle
+import struct
+import threading
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from labeltree import LabelTreeClassifier, LdSMClassifier, OneAgainstAllClassifier, load
+from labeltree.datasets import make_multiclass
+from labeltree.estimators import ESTIMATORS
+from labeltree.modelfile import CorruptModelFileError, ModelFileError
+
+K = 40
+SIZES = {"PECOCClassifier": {"max_labels": 64}, "LOMTreeClassifier": {"max_nodes": 60}}
+COMPILABLE = [name for name in ESTIMATORS if name != "LdSMClassifier"]
+ROUNDING = 2.0**-8  # of a weight, relative to itself
+
+
+def problem(rows="sparse", n=2000, random_state=0):
+    X, y = make_multiclass(n, K, n_features=256, nnz=10, noise=0.4, random_state=random_state)
+    return (X if rows == "sparse" else X.toarray()), y
+
+
+def make(name, **params):
+    return ESTIMATORS[name](random_state=0, **SIZES.get(name, {}), **params)
+
+
+@pytest.mark.parametrize("rows", ["sparse", "dense"])
+@pytest.mark.parametrize("layout", ["dense", "hashed"])
+@pytest.mark.parametrize("name", COMPILABLE)
+def test_answers_are_those_of_the_model_it_was_made_from(name, layout, rows, tmp_path):
+    X, y = problem(rows)
+    clf = make(name, layout=layout).fit(X, y)
+    state = {key: array.copy() for key, array in clf._learner.state().items()}
+    compiled = clf.compile()
+    assert compiled.compiled_
+    assert type(compiled) is type(clf)
+    test, truth = problem(rows, random_state=1)
+
+    labels, scores = clf.predict_topk(test, 5)
+    found, their_scores = compiled.predict_topk(test, 5)
+    assert np.mean(labels[:, 0] == found[:, 0]) >= 0.995
+    same = labels[:, 0] == found[:, 0]
+    # A probability p moves by at most p (1 - p) times the change of its log-odds, here below 0.1.
+    np.testing.assert_allclose(their_scores[same, 0], scores[same, 0], atol=0.025)
+    assert compiled.score(test, truth) == pytest.approx(clf.score(test, truth), abs=0.005)
+    if hasattr(clf, "predict_proba"):
+        np.testing.assert_allclose(
+            compiled.predict_proba(test), clf.predict_proba(test), atol=0.025
+        )
+    if hasattr(clf, "tree_"):
+        assert compiled.tree_.to_dict() == clf.tree_.to_dict()
+    assert compiled.progress_ == clf.progress_
+    assert compiled.progress_ is not clf.progress_
+
+    compiled.save(tmp_path / "m")
+    for again in (
+        load(tmp_path / "m"),
+        load(tmp_path / "m", mmap=True),
+        pickle.loads(pickle.dumps(compiled)),
+    ):
+        assert again.compiled_
+        for expected, received in zip(
+            compiled.predict_topk(test, 5), again.predict_topk(test, 5), strict=True
+        ):
+            np.testing.assert_array_equal(received, expected)
+        np.testing.assert_array_equal(again.predict(test), compiled.predict(test))
+        np.testing.assert_array_equal(again.classes_, clf.classes_)
+    for key, array in clf._learner.state().items():
+        np.testing.assert_array_equal(array, state[key], err_msg=key)
+
+
+@pytest.mark.parametrize("layout", ["dense", "hashed"])
+def test_margins_are_right_to_the_rounding_of_weights(layout):
+    """|sum of w x - sum of w' x| <= 2^-8 sum of |w x|."""
+    X, y = problem("dense")
+    clf = OneAgainstAllClassifier(random_state=0, layout=layout, loss="hinge", scale="none")
+    clf.fit(X, y)
+    labels, margins = clf.predict_topk(X, K)
+    found, theirs = clf.compile().predict_topk(X, K)
+    rows = np.arange(len(X))[:, None]
+    by_label, by_label_compiled = np.zeros((len(X), K)), np.zeros((len(X), K))
+    by_label[rows, labels], by_label_compiled[rows, found] = margins, theirs
+    if layout == "hashed":  # weights are known in the dense layout only
+        np.testing.assert_allclose(by_label_compiled, by_label, atol=0.05)
+        assert np.abs(by_label_compiled - by_label).max() > 0
+        return
+    state = clf._learner.state()
+    used = state["weights_row"].astype(int)
+    W = np.zeros((48, 2 * 264))
+    W[used] = state["weights"].reshape(len(used), -1)
+    order = np.argsort(clf.classes_)
+    W = W[:K, :257][order]
+    size = np.abs(np.hstack([X, np.ones((len(X), 1))])) @ np.abs(W).T
+    assert (np.abs(by_label_compiled - by_label) <= ROUNDING * size + 1e-5).all()
+    assert np.abs(by_label_compiled - by_label).max() > 0
+
+
+@pytest.mark.parametrize("name", [n for n in COMPILABLE if ESTIMATORS[n]._takes_sets])
+def test_label_sets(name, tmp_path):
+    X, y = problem()
+    sets = [[int(label), 100 + int(label) % 3] for label in y]
+    clf = make(name).fit(X, sets)
+    compiled = clf.compile()
+    same = [a == b for a, b in zip(compiled.predict(X), clf.predict(X), strict=True)]
+    assert np.mean(same) >= 0.99
+    compiled.save(tmp_path / "m")
+    assert load(tmp_path / "m", mmap=True).predict(X) == compiled.predict(X)
+
+
+def test_features_never_seen_are_ignored():
+    X, y = problem()
+    clf = OneAgainstAllClassifier(random_state=0, layout="hashed").fit(X[:, :], y)
+    seen = np.zeros(256, dtype=bool)
+    few = X[:5].tolil()
+    few[:, 200:] = 0
+    clf = OneAgainstAllClassifier(random_state=0, layout="hashed").fit(few.tocsr(), y[:5])
+    seen[few.tocsr().indices] = True
+    other = X[5:].copy()
+    without = other.copy()
+    without.data[~seen[without.indices]] = 0
+    compiled = clf.compile()
+    np.testing.assert_array_equal(
+        compiled.predict_topk(other, 3)[1], compiled.predict_topk(without, 3)[1]
+    )
+
+
+@pytest.mark.parametrize("name", COMPILABLE)
+def test_it_does_not_learn(name):
+    X, y = problem(n=300)
+    clf = make(name).partial_fit(X, y)
+    compiled = clf.compile()
+    expected = compiled.predict_topk(X, 3)[1]
+    with pytest.raises(ValueError, match=r"compiled for prediction; go on learning with the one"):
+        compiled.partial_fit(X, y)
+    with pytest.raises(ValueError, match="compiled for prediction"):
+        compiled._learner.resize(100)
+    with pytest.raises(ValueError, match="compiled already"):
+        compiled.compile()
+    np.testing.assert_array_equal(compiled.predict_topk(X, 3)[1], expected)
+    clf.partial_fit(X, [f"new {label}" for label in y])
+    np.testing.assert_array_equal(compiled.predict_topk(X, 3)[1], expected)
+    assert len(compiled.classes_) == len(set(y))
+    assert not hasattr(clone(compiled), "compiled_")
+    compiled.fit(X, y)
+    assert not compiled.compiled_
+    compiled.partial_fit(X, y)
+
+
+def test_what_cannot_be_compiled_is_said(tmp_path):
+    X, y = problem(n=100)
+    with pytest.raises(NotImplementedError, match="LdSMClassifier cannot be compiled"):
+        LdSMClassifier(n_trees=2, random_state=0).fit(X, y).compile()
+    clf = OneAgainstAllClassifier().fit(X, y)
+    for drop in (-1, np.nan, np.inf, "a", None):
+        with pytest.raises(ValueError, match="drop is"):
+            clf.compile(drop=drop)
+    clf.save(tmp_path / "m")
+    with pytest.raises(ValueError, match="only a compiled model can be mapped"):
+        load(tmp_path / "m", mmap=True)
+
+
+@pytest.mark.parametrize("layout", ["dense", "hashed"])
+def test_small_weights_are_dropped(layout, tmp_path):
+    X, y = problem()
+    clf = OneAgainstAllClassifier(random_state=0, layout=layout, bits=16).fit(X, y)
+
+    def lines(drop):
+        weights = clf.compile(drop=drop)._learner.state()["weights"].reshape(-1, 8)
+        return np.abs((weights.astype(np.uint32) << 16).view(np.float32))
+
+    largest = np.sort(lines(0.0).max(axis=1))
+    drop = float(largest[len(largest) // 2])
+    drop += 2.0 ** (np.floor(np.log2(drop)) - 8)  # halfway to the next: all above round up
+    if layout == "hashed":
+        np.testing.assert_array_equal(np.sort(lines(drop).max(axis=1)), largest[largest > drop])
+        assert len(lines(1e9)) == 0
+    else:
+        np.testing.assert_array_equal(lines(drop), np.where(lines(0.0) > drop, lines(0.0), 0.0))
+        assert not lines(1e9).any()
+    nothing = clf.compile(drop=1e9)
+    np.testing.assert_allclose(nothing.predict_proba(X), 1 / K, rtol=1e-5)
+    nothing.save(tmp_path / "m")
+    assert load(tmp_path / "m", mmap=True).predict(X[:1])[0] in y
+
+
+def test_threads_may_predict_with_one_mapped_model(tmp_path):
+    X, y = problem()
+    LabelTreeClassifier(random_state=0).fit(X, y).compile().save(tmp_path / "m")
+    clf = load(tmp_path / "m", mmap=True)
+    expected = clf.predict_topk(X, 3)
+    wrong = []
+
+    def run():
+        for _ in range(5):
+            for e, r in zip(expected, clf.predict_topk(X, 3), strict=True):
+                if not np.array_equal(e, r):
+                    wrong.append(r)
+
+    threads = [threading.Thread(target=run) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+    clf.n_jobs = 2
+    np.testing.assert_array_equal(clf.predict_topk(X, 3)[1], expected[1])
+
+
+def test_mapping_outlives_the_name_of_the_file(tmp_path):
+    X, y = problem()
+    compiled = OneAgainstAllClassifier(random_state=0, layout="hashed").fit(X, y).compile()
+    compiled.save(tmp_path / "m")
+    clf = load(tmp_path / "m", mmap=True)
+    (tmp_path / "m").unlink()
+    np.testing.assert_array_equal(clf.predict_proba(X), compiled.predict_proba(X))
+
+
+@pytest.mark.parametrize("labels", ["int", "str", "mixed"])
+def test_labels_of_a_mapped_model(labels, tmp_path):
+    X, y = problem()
+    names = {
+        "int": lambda label: int(label) - 2**62,
+        "str": lambda label: f"{'é' * (int(label) % 3)}{label}\ud800" if label else "",
+        "mixed": lambda label: int(label) if label % 2 else str(label),
+    }[labels]
+    given = np.array([names(label) for label in y], dtype=object)
+    compiled = LabelTreeClassifier(random_state=0).fit(X, given).compile()
+    compiled.save(tmp_path / "m")
+    expected = compiled.predict_topk(X, 3)[0].tolist()
+    clf = load(tmp_path / "m", mmap=True)
+    assert clf.predict_topk(X[:1], 3)[0].tolist() == expected[:1]  # read one by one
+    assert clf.predict_topk(X, 3)[0].tolist() == expected
+    assert clf.classes_.tolist() == compiled.classes_.tolist()
+    assert clf.score(X, given) == compiled.score(X, given)
+    assert load(tmp_path / "m", mmap=True).score(X, given) == compiled.score(X, given)
+
+
+def header_size(path):
+    return 8 + struct.unpack("<Q", path.read_bytes()[:8])[0]
+
+
+@pytest.mark.parametrize("name", ["LabelTreeClassifier", "RecallTreeClassifier"])
+@pytest.mark.parametrize("layout", ["dense", "hashed"])
+def test_damaged_files_are_refused_or_harmless(name, layout, tmp_path):
+    """Without the checksum, any byte may be wrong: the model is refused, or answers something."""
+    X, y = make_multiclass(300, 20, n_features=64, nnz=6)
+    clf = make(name, layout=layout, bits=12).fit(X, y).compile()
+    path = tmp_path / "m"
+    clf.save(path)
+    good, start = path.read_bytes(), header_size(path)
+    random = np.random.default_rng(0)
+    refused = 0
+    for trial in range(150):
+        bad = np.frombuffer(good, np.uint8).copy()
+        at = random.integers(start if trial % 3 else 0, len(bad), size=1 + trial % 4)
+        bad[at] = random.integers(0, 256, size=len(at)) if trial % 2 else 0xFF
+        path.write_bytes(bad.tobytes())
+        try:
+            damaged = load(path, mmap=True)
+            labels, _ = damaged.predict_topk(X, 3)
+        except ValueError:
+            refused += 1
+            continue
+        assert len(labels) == len(y)
+    assert refused > 5
+    path.write_bytes(good[: len(good) * 2 // 3])
+    with pytest.raises(CorruptModelFileError):
+        load(path, mmap=True)
+    path.write_bytes(b"no model")
+    with pytest.raises(ModelFileError):
+        load(path, mmap=True)
+    path.write_bytes(good[:-1] + bytes([good[-1] ^ 1]))
+    with pytest.raises(CorruptModelFileError, match="checksum"):
+        load(path)
+
+
+@pytest.mark.parametrize("key", ["weights", "weights_used", "models", "counts", "index_label"])
+def test_state_that_does_not_fit_is_refused(key):
+    X, y = problem(n=300)
+    clf = LabelTreeClassifier(random_state=0, index_length=16, layout="hashed", bits=14).fit(X, y)
+    compiled = clf.compile()
+    state = compiled._learner.state()
+    for wrong in (state[key][:-1], np.append(state[key], state[key][:1])):
+        learner = compiled._make_learner()
+        with pytest.raises(ValueError, match="saved"):
+            learner.restore({**state, key: wrong})
+    with pytest.raises(ValueError, match="lacks the array"):
+        compiled._make_learner().restore(clf._learner.state())
