@@ -143,7 +143,7 @@ class Predictor(ClassifierMixin, Persistent):
         if k is None and self.multilabel_:
             return self._vocabulary.take(self._above_threshold(matrix).indices).tolist()
         wanted = 1 if k is None else _count(k)
-        ids, scores = self._topk(matrix, min(wanted, self.n_labels_))
+        ids, scores = self._topk(matrix, min(wanted, self._learner.learned_labels))
         best = ids[0][ids[0] != NO_LABEL]
         labels = self._vocabulary.take(best).tolist()
         if k is None:
@@ -152,14 +152,15 @@ class Predictor(ClassifierMixin, Persistent):
 
     def _row(self, x: Any) -> _core.Matrix:
         """Check the features of one row."""
-        if not hasattr(self, "_learner"):
-            check_is_fitted(self)
+        self._check_learned()
         features = self.n_features_in_
         if isinstance(x, dict):
             x = list(x.keys()), list(x.values())
         if isinstance(x, tuple):
             indices, values = np.asarray(x[0]), _floats(x[1])
-            if indices.dtype != np.uint32:
+            if indices.dtype == np.int32:
+                indices = indices.view(np.uint32)  # a negative one becomes too large: refused
+            elif indices.dtype != np.uint32:
                 if indices.dtype.kind not in "iu" and len(indices):
                     raise ValueError(
                         f"the features of x are numbers, but {indices.flat[0]!r} was given"
@@ -171,17 +172,14 @@ class Predictor(ClassifierMixin, Persistent):
                     )
                 indices = indices.astype(np.uint32)
             offset = np.array([0, len(indices)])
-            matrix = _core.Matrix.sparse(offset, indices, values, features)
-        else:
-            values = _floats(x)
-            if values.shape != (features,):
-                raise ValueError(
-                    f"x has shape {values.shape}, expected ({features},): all features of one "
-                    "row; for some of them pass a dict"
-                )
-            matrix = _core.Matrix.dense(values[None])
-        self._check_learned()
-        return matrix
+            return _core.Matrix.sparse(offset, indices, values, features)
+        values = _floats(x)
+        if values.shape != (features,):
+            raise ValueError(
+                f"x has shape {values.shape}, expected ({features},): all features of one row; "
+                "for some of them pass a dict"
+            )
+        return _core.Matrix.dense(values[None])
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the share of rows whose best label is right.
@@ -220,7 +218,9 @@ class Predictor(ClassifierMixin, Persistent):
         return matrix
 
     def _check_learned(self) -> None:
-        if self.n_labels_ == 0:
+        if not hasattr(self, "_learner"):
+            check_is_fitted(self)  # which takes longer
+        if self._learner.learned_labels == 0:
             raise NotFittedError(
                 "no label was learned yet: all rows seen had no labels or weight zero"
             )
@@ -234,6 +234,8 @@ class Predictor(ClassifierMixin, Persistent):
 
 
 def _floats(values: Any) -> NDArray[np.float32]:
+    if isinstance(values, np.ndarray) and values.dtype == np.float32:
+        return np.ascontiguousarray(values)
     with np.errstate(over="ignore"):  # the core refuses what is not finite
         return np.ascontiguousarray(values, np.float32)
 
