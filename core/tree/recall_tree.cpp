@@ -106,13 +106,23 @@ void RecallTree::update_candidates(LabelId y, float weight, std::uint32_t node) 
   top_[node].update(y, c, params_.candidates > 0 ? params_.candidates : largest_candidate_count);
 }
 
+// Asks for the weights of a candidate's scorer while another's are worked on.
+void RecallTree::prefetch_scorer(const Scratch& scratch, std::size_t candidate,
+                                 const Example& x) const {
+  if (candidate >= scratch.candidates.size()) return;
+  const std::uint32_t scorer = scorer_[scratch.candidates[candidate]];
+  if (scorer != none) bank_.prefetch(scorer / 8, x);
+}
+
 // Algorithm 4, and the true label in any case if so asked.
 void RecallTree::update_regressors(const Example& x, LabelId y, float weight, Scratch& scratch) {
   const bool is_candidate =
       std::find(scratch.candidates.begin(), scratch.candidates.end(), y) != scratch.candidates.end();
   if (!is_candidate && !params_.always_train) return;
   if (!is_candidate) scratch.candidates.push_back(y);
-  for (const LabelId label : scratch.candidates) {
+  for (std::size_t i = 0; i < scratch.candidates.size(); ++i) {
+    const LabelId label = scratch.candidates[i];
+    prefetch_scorer(scratch, i + 1, x);
     if (scorer_[label] == none) {
       scorer_[label] = static_cast<std::uint32_t>(bank_.models());
       bank_.resize(bank_.models() + 1);
@@ -220,7 +230,9 @@ void RecallTree::rank(std::size_t k, Scratch& scratch) const {
   }
   add_path_features(scratch);
   const Example with_path = scratch.examples[0];
-  for (const LabelId label : scratch.candidates) {
+  for (std::size_t i = 0; i < scratch.candidates.size(); ++i) {
+    const LabelId label = scratch.candidates[i];
+    prefetch_scorer(scratch, i + 1, with_path);
     const float margin =
         scorer_[label] == none ? 0.0f : bank_.predict(scorer_[label], with_path);
     scratch.ranked.push_back({margin, label});

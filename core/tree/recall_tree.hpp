@@ -65,6 +65,7 @@ class RecallTree : public TreeLearner {
   void update_router(const Example& x, LabelId y, float weight, std::uint32_t node,
                      std::uint32_t root);
   void update_candidates(LabelId y, float weight, std::uint32_t node);
+  void prefetch_scorer(const Scratch& scratch, std::size_t candidate, const Example& x) const;
   void update_regressors(const Example& x, LabelId y, float weight, Scratch& scratch);
   std::uint32_t descend(std::uint32_t root, const Example& x, LabelId y, float weight,
                         Scratch& scratch);
