@@ -58,8 +58,8 @@ class LabelTreeClassifier(TreeClassifier):
     threshold : float, default=0.5
         Labels of a set are predicted from this probability on.
     scale, layout, bits, min_gradient
-        As for `OneAgainstAllClassifier`, but sparse rows have a hashed layout by default, of
-        eight times as many weights.
+        As for `OneAgainstAllClassifier`, but sparse rows of more than 1,000 features have a
+        hashed layout by default, of eight times as many weights.
     passes, shuffle, random_state, n_jobs
         As for `OneAgainstAllClassifier`; `n_jobs` is for prediction.
     learn_jobs : int, default=1
@@ -171,8 +171,8 @@ class LabelTreeClassifier(TreeClassifier):
         super()._settle(batch, streaming=streaming)
         sparse = sp.issparse(batch.rows)
         words = sparse and self.scale_ == "none"
-        if self.layout == "auto" and sparse:  # one line serves eight models: twice as fast
-            self.layout_ = "hashed"
+        if self.layout == "auto" and sparse and self.n_features_in_ > 1000:
+            self.layout_ = "hashed"  # one line serves eight models: twice as fast
         if self.bits is None and not streaming:  # trees have several models a label
             self.bits_ = min(26, self.bits_ + 3)
         default_length = 256 if words else 0
