@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "linear/dense_dot.hpp"
 #include "linear/simd.hpp"
 
 namespace labeltree {
@@ -28,31 +29,12 @@ float finite(float p) { return std::isfinite(p) ? p : 0.0f; }
 namespace kernel {
 
 LABELTREE_CLONES float dot(const bfloat16* w, const float* x, std::size_t n) {
-  f32x8 even{}, odd{};
-  std::size_t i = 0;
-  for (; i + 16 <= n; i += 16) {
-    even += load(w + i) * load(x + i);
-    odd += load(w + i + 8) * load(x + i + 8);
-  }
-  if (i < n) even += load(w + i) * load(x + i);
-  return simd::sum(even + odd);
+  return dense_dot(w, x, n);
 }
 
-// Four rows, `stride` apart, in one sweep over x: x is loaded once for all of them.
 LABELTREE_CLONES void dot4(const bfloat16* w, std::size_t stride, const float* x, std::size_t n,
                            float* p) {
-  f32x8 a{}, b{}, c{}, d{};
-  for (std::size_t i = 0; i < n; i += 8) {
-    const f32x8 v = load(x + i);
-    a += load(w + i) * v;
-    b += load(w + i + stride) * v;
-    c += load(w + i + 2 * stride) * v;
-    d += load(w + i + 3 * stride) * v;
-  }
-  p[0] = simd::sum(a);
-  p[1] = simd::sum(b);
-  p[2] = simd::sum(c);
-  p[3] = simd::sum(d);
+  dense_dot4(w, stride, x, n, p);
 }
 
 // The used lines of up to `tile` features, and the values of these features.
