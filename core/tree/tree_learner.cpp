@@ -25,11 +25,13 @@ void TreeLearner::visit_state(StateVisitor& state) {
 void TreeLearner::learn_row(const Matrix& X, const LabelSets& y, std::size_t row, float weight,
                             LabelId* predicted, float* probability, Scratch& scratch) {
   scratch.examples.clear();
-  if (weight > 0.0f) {
+  {
     const std::lock_guard lock(observing_);
-    bank_.observe(X, row, weight, scratch.examples);
-  } else {
-    bank_.encode(X, row, scratch.examples);
+    if (weight > 0.0f) {
+      bank_.observe(X, row, weight, scratch.examples);
+    } else {
+      bank_.encode(X, row, scratch.examples);
+    }
   }
   const bool ranked = predicted != nullptr && learned_labels() > 0;
   if (predicted != nullptr) {
