@@ -82,13 +82,13 @@ def as_weights(sample_weight: Any, rows: int) -> NDArray[np.float32] | None:
     return weight
 
 
-def as_threads(n_jobs: int | None) -> int:
+def as_threads(n_jobs: int | None, name: str = "n_jobs") -> int:
     """Return the number of threads: None is one, -1 all processors, -2 all but one."""
     if n_jobs is None or n_jobs == 1:
         return 1
     if n_jobs == 0:
         raise ValueError(
-            "n_jobs is 0, expected a number of threads, -1 for all processors, or None"
+            f"{name} is 0, expected a number of threads, -1 for all processors, or None"
         )
     processors = os.cpu_count() or 1
     return min(n_jobs, processors) if n_jobs > 0 else max(1, processors + 1 + n_jobs)

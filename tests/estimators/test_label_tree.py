@@ -55,6 +55,7 @@ def test_settings_matter_and_are_saved(problem, params, tmp_path):
 @pytest.mark.parametrize(
     ("name", "value"),
     [
+        ("learn_jobs", None),
         ("n_trees", 0),
         ("candidates", 0),
         ("search_budget", -1),
@@ -134,6 +135,14 @@ class TestThreadsThatLearn:
         assert clf.progress_.examples == len(y)
         alone._make_learner().restore(state)  # checks that trees, index and scorers are sound
         assert abs(clf.score(X, labels) - alone.score(X, labels)) < 0.05
+
+    def test_none_are_refused_before_anything_changes(self, stream):
+        X, y = stream
+        clf = LabelTreeClassifier(random_state=0).partial_fit(X[:50], y[:50])
+        clf.learn_jobs = 0
+        with pytest.raises(ValueError, match="learn_jobs is 0, expected a number of threads"):
+            clf.partial_fit(X[50:], y[50:])
+        assert clf._learner.examples == 50
 
     def test_fit_learns_as_well(self, stream):
         X, y = stream

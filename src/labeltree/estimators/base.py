@@ -216,6 +216,8 @@ class OnlineClassifier(Predictor):
             )
         if not reset:
             self._require_form(targets)
+        as_threads(self.n_jobs)  # refused here, before anything is changed
+        self._learning_threads()
         weight = as_weights(sample_weight, rows)
         checked = as_rows(self, X, reset=reset)
         return Batch(checked, as_matrix(checked), targets, weight)

@@ -208,7 +208,7 @@ class LabelTreeClassifier(TreeClassifier):
         return 0.7 if self.multilabel_ else 0.5
 
     def _learning_threads(self) -> int:
-        return as_threads(self.learn_jobs)
+        return as_threads(self.learn_jobs, "learn_jobs")
 
     def _learn_all(self, batch: Batch, verbose: int) -> None:
         if self._fixed["organize"]:
