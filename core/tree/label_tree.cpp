@@ -206,13 +206,19 @@ void LabelTree::train_scorers(std::span<const LabelId> y, float weight, Scratch&
   });
 }
 
-// Whether a label has no leaf in a tree.
-bool LabelTree::lacks_place(LabelId label) const {
-  return std::any_of(trees_.begin(), trees_.end(),
-                     [&](const ChoiceTree& tree) { return !tree.has(label); });
+// Whether the labels of an example have their leaves, and its candidates their scorers.
+bool LabelTree::has_places(std::span<const LabelId> y, const Scratch& scratch) const {
+  for (const ChoiceTree& tree : trees_) {
+    if (!std::all_of(y.begin(), y.end(), [&](LabelId label) { return tree.has(label); })) {
+      return false;
+    }
+  }
+  return !params_.scorers ||
+         std::all_of(scratch.candidates.begin(), scratch.candidates.end(),
+                     [&](LabelId label) { return scorer_[label] != none; });
 }
 
-// Gives the labels of an example their leaves, and its candidates their scorers.
+// Makes the places that are missing.
 void LabelTree::make_places(std::span<const LabelId> y, Scratch& scratch) {
   const std::unique_lock lock(growth_);
   for (const LabelId label : y) {
@@ -246,12 +252,7 @@ void LabelTree::learn_set(std::span<const LabelId> y, float weight, bool ranked,
       scratch.evidence.push_back(0.0f);
     }
   }
-  const bool complete =
-      std::none_of(y.begin(), y.end(), [&](LabelId label) { return lacks_place(label); }) &&
-      (!params_.scorers ||
-       std::none_of(scratch.candidates.begin(), scratch.candidates.end(),
-                    [&](LabelId label) { return scorer_[label] == none; }));
-  if (!complete) {
+  if (!has_places(y, scratch)) {
     lock.unlock();
     make_places(y, scratch);
     lock.lock();

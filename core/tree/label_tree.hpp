@@ -66,7 +66,7 @@ class LabelTree : public TreeLearner {
               Scratch& scratch) const;
   void score(Scratch& scratch) const;
   void train_scorers(std::span<const LabelId> y, float weight, Scratch& scratch);
-  bool lacks_place(LabelId label) const;
+  bool has_places(std::span<const LabelId> y, const Scratch& scratch) const;
   void make_places(std::span<const LabelId> y, Scratch& scratch);
   void add_scorer(LabelId label);
   template <class Visit> void visit_blocks(Scratch& scratch, Visit visit) const;
