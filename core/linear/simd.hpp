@@ -52,6 +52,41 @@ LABELTREE_INLINE Float inverse_sqrt(Float g) {
   return r;
 }
 
+// e^x, to a few units in the last place; x is taken to be within what a float can hold.
+LABELTREE_INLINE f32x8 exp(f32x8 x) {
+  x = x < 88.0f ? x : f32x8{} + 88.0f;
+  x = x > -87.0f ? x : f32x8{} - 87.0f;
+  // x = n ln 2 + r: adding a number so large that its last bit is 1 rounds to the whole n.
+  constexpr float round = 12582912.0f;
+  const f32x8 rounded = x * 1.44269504f + round;
+  const f32x8 n = rounded - round;
+  const f32x8 r = (x - n * 0.693359375f) + n * 2.12194440e-4f;
+  f32x8 e = 1.0f + r * (1.0f / 7.0f);  // Taylor's series: |r| is at most ln(2) / 2
+  for (int i = 6; i > 0; --i) e = 1.0f + r * e * (1.0f / static_cast<float>(i));
+  i32x8 bits;
+  std::memcpy(&bits, &rounded, sizeof bits);
+  bits <<= 23;  // what is above n is pushed out
+  i32x8 result;
+  std::memcpy(&result, &e, sizeof result);
+  result += bits;  // times 2^n
+  std::memcpy(&e, &result, sizeof e);
+  return e;
+}
+
+// The natural logarithm of positive numbers that are not denormal.
+LABELTREE_INLINE f32x8 log(f32x8 x) {
+  i32x8 bits;
+  std::memcpy(&bits, &x, sizeof bits);
+  const i32x8 n = (bits - 0x3f3504f3) >> 23;  // x = 2^n m, m from sqrt(1/2) to sqrt(2)
+  bits -= n << 23;
+  f32x8 m;
+  std::memcpy(&m, &bits, sizeof m);
+  const f32x8 s = (m - 1.0f) / (m + 1.0f);  // log m = 2 artanh s
+  const f32x8 q = s * s;
+  const f32x8 series = 1.0f + q * (1.0f / 3 + q * (1.0f / 5 + q * (1.0f / 7 + q * (1.0f / 9))));
+  return __builtin_convertvector(n, f32x8) * 0.69314718f + 2.0f * s * series;
+}
+
 LABELTREE_INLINE f32x8 inverse_sqrt(f32x8 g) { return inverse_sqrt<f32x8, i32x8>(g); }
 inline float inverse_sqrt(float g) { return inverse_sqrt<float, std::int32_t>(g); }
 

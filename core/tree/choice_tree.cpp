@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
+#include <functional>
 #include <limits>
 
 #include "hash.hpp"
+#include "linear/simd.hpp"
 
 namespace labeltree {
 namespace {
@@ -13,6 +16,24 @@ namespace {
 constexpr float noise = 0.05f;  // when a label is placed: trees of other seeds come out different
 
 }  // namespace
+
+namespace kernel {
+
+// From the scores of the children of a node to their probabilities; 0 where there is no child.
+LABELTREE_CLONES void choose(const std::uint32_t* child, bool exclusive, float* p) {
+  simd::f32x8 chosen = 1.0f / (1.0f + simd::exp(-simd::load(p)));
+  chosen = chosen > smallest_probability ? chosen : simd::f32x8{} + smallest_probability;
+  simd::i32x8 children;
+  std::memcpy(&children, child, sizeof children);
+  chosen = children != -1 ? chosen : simd::f32x8{};
+  simd::store(p, exclusive ? chosen / simd::sum(chosen) : chosen);
+}
+
+LABELTREE_CLONES void log8(const float* p, float* log_p) {
+  simd::store(log_p, simd::log(simd::load(p)));
+}
+
+}  // namespace kernel
 
 std::uint32_t ChoiceTree::add_node(std::uint32_t parent, std::size_t slot, LabelId label) {
   const auto node = static_cast<std::uint32_t>(nodes());
@@ -68,15 +89,7 @@ void ChoiceTree::organize(LabelClusters& clusters, Bank& bank) {
 void ChoiceTree::child_probabilities(std::uint32_t node, const Example& x, const Bank& bank,
                                      float* p) const {
   bank.predict8(block(node), x, p);
-  float total = 0.0f;
-  for (std::size_t c = 0; c < width; ++c) {
-    p[c] = children(node)[c] == none
-               ? 0.0f
-               : std::max(1.0f / (1.0f + std::exp(-p[c])), smallest_probability);
-    total += p[c];
-  }
-  if (!exclusive_) return;
-  for (std::size_t c = 0; c < width; ++c) p[c] /= total;
+  kernel::choose(children(node), exclusive_, p);
 }
 
 // Algorithm 3 of the conditional probability tree, for eight children: down to the child with the
@@ -147,13 +160,17 @@ void ChoiceTree::learn(std::span<const LabelId> labels, const Example& x, float 
   }
 }
 
+// What is less probable than the last of the n best leaves seen so far cannot come out any more, and
+// is not kept.
 void ChoiceTree::search(const Example& x, std::size_t n, std::size_t budget, const Bank& bank,
                         const std::vector<double>& counts, std::vector<Reached>& open,
-                        std::vector<ScoredLabel>& found) const {
-  if (nodes() == 0) return;
+                        std::vector<float>& best_leaves, std::vector<ScoredLabel>& found) const {
+  if (nodes() == 0 || n == 0) return;
   const std::size_t wanted = found.size() + n;
   std::size_t left = budget == 0 ? std::numeric_limits<std::size_t>::max() : budget;
   open.assign(1, {0.0f, 0});
+  best_leaves.clear();  // a heap, the worst on top
+  float least = -std::numeric_limits<float>::infinity();
   while (!open.empty() && found.size() < wanted) {
     std::pop_heap(open.begin(), open.end(), less_probable);
     const Reached best = open.back();
@@ -164,16 +181,31 @@ void ChoiceTree::search(const Example& x, std::size_t n, std::size_t budget, con
       if (counts[label] > 0.0) found.push_back({best.log_probability, label});
       continue;
     }
-    float p[width];
+    float p[width], log_p[width];
     child_probabilities(best.node, x, bank, p);
+    kernel::log8(p, log_p);
     const std::size_t likeliest = static_cast<std::size_t>(std::max_element(p, p + width) - p);
     for (std::size_t c = 0; c < width; ++c) {
       const std::uint32_t child = children(best.node)[c];
       if (child == none || (left == 0 && c != likeliest)) continue;
-      open.push_back({best.log_probability + std::log(p[c]), child});
+      const float log_probability = best.log_probability + log_p[c];
+      if (log_probability < least) continue;
+      if (left > 0 && is_leaf(child) && counts[label_[child]] > 0.0) {
+        if (best_leaves.size() == n) {
+          std::pop_heap(best_leaves.begin(), best_leaves.end(), std::greater<>());
+          best_leaves.pop_back();
+        }
+        best_leaves.push_back(log_probability);
+        std::push_heap(best_leaves.begin(), best_leaves.end(), std::greater<>());
+        if (best_leaves.size() == n) least = best_leaves.front();
+      }
+      open.push_back({log_probability, child});
       std::push_heap(open.begin(), open.end(), less_probable);
     }
-    if (left > 0 && --left == 0) keep_best(open, budget);
+    if (left > 0 && --left == 0) {
+      keep_best(open, budget);
+      least = -std::numeric_limits<float>::infinity();  // some of those leaves may be gone
+    }
   }
 }
 

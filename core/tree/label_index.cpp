@@ -1,6 +1,7 @@
 #include "tree/label_index.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 namespace labeltree {
@@ -30,12 +31,29 @@ float unit_scale(const Example& x, std::size_t slots) {
 
 constexpr float faintest = 0.05f;  // of a row of length 1: what is smaller says too little to look up
 constexpr float largest_weight = 1e15f;  // its square must be a number, too
+constexpr float least = 1e-37f;          // products below this count as nothing
 
 }  // namespace
 
 void LabelIndex::resize(std::size_t labels) {
   squared_norm_.resize(labels, 0.0);
   inverse_norm_.resize(labels, 0.0f);
+}
+
+// The number of a slot's list, or no_list.
+std::size_t LabelIndex::list(std::size_t slot) const {
+  if (!frozen_) return std::size_t{list_of_slot_.data()[slot]} - 1;
+  const UsedBits::Group group = used_.groups()[slot / 32];
+  return UsedBits::has(group, slot) ? UsedBits::place(group, slot) : no_list;
+}
+
+std::vector<LabelIndex::Posting>& LabelIndex::list_to_add_to(std::size_t slot) {
+  std::uint32_t& number = list_of_slot_.data()[slot];
+  if (number == 0) {
+    lists_.emplace_back();
+    number = static_cast<std::uint32_t>(lists_.size());
+  }
+  return lists_[number - 1];
 }
 
 void LabelIndex::add(LabelId label, const Example& x, float weight) {
@@ -45,8 +63,7 @@ void LabelIndex::add(LabelId label, const Example& x, float weight) {
   double dot = 0.0;
   visit_positive(x, slots_, [&](std::size_t slot, float unscaled) {
     const float value = scale * unscaled;
-    if (slot >= postings_.size()) postings_.resize(slot + 1);
-    std::vector<Posting>& list = postings_[slot];
+    std::vector<Posting>& list = list_to_add_to(slot);
     const auto own = std::find_if(list.begin(), list.end(),
                                   [&](const Posting& p) { return p.label == label; });
     if (own != list.end()) {
@@ -70,15 +87,32 @@ void LabelIndex::add(LabelId label, const Example& x, float weight) {
   inverse_norm_[label] = inverse_norm(squared_norm_[label]);
 }
 
-// Calls visit(label, sum) for the labels that a feature remembers.
-template <class Visit>
-void LabelIndex::visit_postings(std::size_t slot, Visit visit) const {
+// Asks for a list, as far as it fits into a page, while another is read.
+LABELTREE_INLINE void LabelIndex::prefetch_postings(std::size_t list) const {
+  constexpr std::size_t line = 64, page = 4096;
+  const auto ask = [&](const auto* begin, std::size_t size) {
+    const auto* byte = reinterpret_cast<const char*>(begin);
+    for (std::size_t i = 0; i < std::min(size * sizeof *begin, page); i += line) {
+      __builtin_prefetch(byte + i);
+    }
+  };
   if (!frozen_) {
-    if (slot >= postings_.size()) return;
-    for (const Posting& posting : postings_[slot]) visit(posting.label, posting.sum);
-  } else if (const UsedBits::Group group = used_.groups()[slot / 32]; UsedBits::has(group, slot)) {
+    ask(lists_[list].data(), lists_[list].size());
+  } else {
+    const std::uint64_t begin = list == 0 ? 0 : list_end_[list - 1], end = list_end_[list];
+    if (begin >= end || end > list_label_.size()) return;
+    ask(list_label_.data() + begin, end - begin);
+    ask(list_sum_.data() + begin, end - begin);
+  }
+}
+
+// Calls visit(label, sum) for the labels of a list.
+template <class Visit>
+void LabelIndex::visit_postings(std::size_t list, Visit visit) const {
+  if (!frozen_) {
+    for (const Posting& posting : lists_[list]) visit(posting.label, posting.sum);
+  } else {
     // Checked here: to check all of a mapped file when it is opened would read all of it.
-    const std::size_t list = UsedBits::place(group, slot);
     const auto end = std::min<std::uint64_t>(list_end_[list], list_label_.size());
     for (std::uint64_t i = list == 0 ? 0 : list_end_[list - 1]; i < end; ++i) {
       if (list_label_[i] < list_norm_.size()) visit(list_label_[i], list_sum_[i]);
@@ -92,24 +126,33 @@ void LabelIndex::find(const Example& x, std::size_t n, std::span<const LabelId> 
   const float* norms = frozen_ ? list_norm_.data() : inverse_norm_.data();
   similar.of_label.resize(labels, 0.0f);
   similar.found.resize(labels + 1);
+  std::vector<Similar::LookUp>& look_ups = similar.look_ups;
+  look_ups.clear();
   const float scale = unit_scale(x, slots_);
-  std::size_t found = similar.n_found;
   double of_itself = 0.0;  // what x has in common with x
   visit_positive(x, slots_, [&](std::size_t slot, float unscaled) {
     const float value = scale * unscaled;
     if (value < faintest) return;
     of_itself += double{value} * value;
-    visit_postings(slot, [&](LabelId label, float of_centroid) {
-      const float product = of_centroid > 0.0f ? of_centroid * value : 0.0f;
-      float& sum = similar.of_label[label];
-      similar.found[found] = label;  // kept if it is new; a branch would be hard to foresee
-      found += (sum == 0.0f) & (product > 0.0f);
-      sum += product;
-    });
+    if (const std::size_t found = list(slot); found != no_list) look_ups.push_back({found, value});
   });
+  float* of_label = similar.of_label.data();
+  LabelId* of_found = similar.found.data();
+  std::size_t found = similar.n_found;
+  for (std::size_t i = 0; i < look_ups.size(); ++i) {
+    if (i + 1 < look_ups.size()) prefetch_postings(look_ups[i + 1].list);
+    const float value = look_ups[i].value;
+    visit_postings(look_ups[i].list, [&](LabelId label, float of_centroid) {
+      const float product = of_centroid * value;
+      float& sum = of_label[label];
+      of_found[found] = label;  // kept if it is new; a branch would be hard to foresee
+      found += std::bit_cast<std::uint32_t>(sum) == 0;
+      sum += product > least ? product : least;  // even if it is none: never zero again
+    });
+  }
   similar.n_found = found;
   for (const LabelId label : without) {
-    float& sum = similar.of_label[label];
+    float& sum = of_label[label];
     if (sum == 0.0f) continue;
     const double rest = double{sum} - weight * of_itself;
     const double norm = squared_norm_[label] - 2.0 * weight * sum + double{weight} * weight;
@@ -118,17 +161,17 @@ void LabelIndex::find(const Example& x, std::size_t n, std::span<const LabelId> 
               : 0.0f;
   }
   const auto better = [&](LabelId a, LabelId b) {
-    const float sa = similar.of_label[a], sb = similar.of_label[b];
-    return sa != sb ? sa > sb : a < b;
+    return of_label[a] != of_label[b] ? of_label[a] > of_label[b] : a < b;
   };
   std::vector<LabelId>& nearest = similar.nearest;  // a heap, the worst on top
   nearest.clear();
+  float worst = 0.0f;
   for (std::size_t i = 0; i < found; ++i) {
-    const LabelId label = similar.found[i];
-    float& similarity = similar.of_label[label];
-    similarity *= norms[label];
+    const LabelId label = of_found[i];
+    float similarity = of_label[label] * norms[label];
     if (!std::isfinite(similarity)) similarity = 0.0f;  // only in a damaged file
-    if (!(similarity > 0.0f)) continue;
+    of_label[label] = similarity;
+    if (similarity <= least || similarity < worst) continue;
     if (nearest.size() == n) {
       if (!better(label, nearest.front())) continue;
       std::pop_heap(nearest.begin(), nearest.end(), better);
@@ -136,6 +179,7 @@ void LabelIndex::find(const Example& x, std::size_t n, std::span<const LabelId> 
     }
     nearest.push_back(label);
     std::push_heap(nearest.begin(), nearest.end(), better);
+    if (nearest.size() == n) worst = of_label[nearest.front()];
   }
 }
 
@@ -157,48 +201,54 @@ void LabelIndex::visit_frozen(StateVisitor& state, std::size_t labels) {
                         "the arrays of the saved index differ in length");
 }
 
+// Saves lists in the order of their slots.
 void LabelIndex::visit_state(StateVisitor& state, std::size_t labels) {
   if (frozen_) return visit_frozen(state, labels);
-  std::vector<std::uint32_t> size, label;
+  const bool freezing = state.freezing().has_value();
+  std::vector<std::uint32_t> slot, size, label;
   std::vector<std::uint64_t> end;
   std::vector<float> sum;
-  UsedBits used(state.freezing() ? slots_ : 0);
+  UsedBits used(freezing ? list_of_slot_.size() : 0);
   if (!state.restoring()) {
-    for (std::size_t slot = 0; slot < postings_.size(); ++slot) {
-      const std::vector<Posting>& list = postings_[slot];
+    for (std::size_t i = 0; i < list_of_slot_.size(); ++i) {
+      if (list_of_slot_.data()[i] == 0) continue;
+      if (freezing) used.use(i);
+      const std::vector<Posting>& list = lists_[list_of_slot_.data()[i] - 1];
+      slot.push_back(static_cast<std::uint32_t>(i));
       size.push_back(static_cast<std::uint32_t>(list.size()));
-      if (state.freezing() && !list.empty()) {
-        used.use(slot);
-        end.push_back(label.size() + list.size());
-      }
       for (const Posting& posting : list) {
         label.push_back(posting.label);
         sum.push_back(posting.sum);
       }
+      end.push_back(label.size());
     }
   }
   state.array("index_label", label);
   state.array("index_sum", sum);
-  if (state.freezing()) {
+  if (freezing) {
     used.visit_state(state, "index_used");
     state.array("index_end", end);
     state.array("index_norm", inverse_norm_);
     return;
   }
+  state.array("index_slot", slot);
   state.array("index_size", size);
   state.array("index_squared_norm", squared_norm_);
   if (!state.restoring()) return;
   const auto require = StateVisitor::require;
-  require(size.size() <= slots_ && label.size() == sum.size() && squared_norm_.size() == labels,
+  require(slot.size() == size.size() && label.size() == sum.size() &&
+              squared_norm_.size() == labels,
           "the arrays of the saved index differ in length");
-  postings_.assign(size.size(), {});
   std::size_t next = 0;
-  for (std::size_t slot = 0; slot < size.size(); ++slot) {
-    require(size[slot] <= label.size() - next, "the saved index is too short");
-    require(size[slot] <= length_, "the saved index has a list that is too long");
-    for (std::uint32_t i = 0; i < size[slot]; ++i, ++next) {
+  for (std::size_t i = 0; i < slot.size(); ++i) {
+    require(slot[i] < list_of_slot_.size() && list_of_slot_.data()[slot[i]] == 0,
+            "the saved index has a feature that does not exist, or has it twice");
+    require(size[i] <= label.size() - next, "the saved index is too short");
+    require(size[i] <= length_, "the saved index has a list that is too long");
+    std::vector<Posting>& list = list_to_add_to(slot[i]);
+    for (std::uint32_t j = 0; j < size[i]; ++j, ++next) {
       require(label[next] < labels, "the saved index has a label that does not exist");
-      postings_[slot].push_back({label[next], sum[next]});
+      list.push_back({label[next], sum[next]});
     }
   }
   require(next == label.size(), "the saved index is too long");

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "aligned.hpp"
 #include "labels.hpp"
 #include "linear/example.hpp"
 #include "state.hpp"
@@ -18,6 +19,11 @@ struct Similar {
   std::vector<LabelId> found;     // the first n_found of it
   std::size_t n_found = 0;
   std::vector<LabelId> nearest;   // the best of those found, in any order
+  struct LookUp {
+    std::size_t list;
+    float value;  // of the feature
+  };
+  std::vector<LookUp> look_ups;
 };
 
 // A label's centroid is the sum c of its rows, each made of length 1. The similarity of a row x is
@@ -29,7 +35,11 @@ class LabelIndex {
  public:
   // `slots`: that features may have. A `frozen` index is restored, and only found in.
   LabelIndex(std::size_t length, std::size_t slots, bool frozen)
-      : length_(length), slots_(slots), frozen_(frozen), used_(frozen ? slots : 0) {}
+      : length_(length),
+        slots_(slots),
+        frozen_(frozen),
+        list_of_slot_(length > 0 && !frozen ? slots : 0),
+        used_(length > 0 && frozen ? slots : 0) {}
 
   void resize(std::size_t labels);
   void add(LabelId label, const Example& x, float weight);
@@ -48,14 +58,20 @@ class LabelIndex {
     float sum;
   };
 
-  template <class Visit> void visit_postings(std::size_t slot, Visit visit) const;
+  static constexpr std::size_t no_list = ~std::size_t{0};
+
+  std::size_t list(std::size_t slot) const;
+  std::vector<Posting>& list_to_add_to(std::size_t slot);
+  void prefetch_postings(std::size_t list) const;
+  template <class Visit> void visit_postings(std::size_t list, Visit visit) const;
   void visit_frozen(StateVisitor& state, std::size_t labels);
 
   std::size_t length_;
   std::size_t slots_;
   bool frozen_;
-  std::vector<std::vector<Posting>> postings_;  // of each feature slot
-  // Frozen: the same, one list after the other, of the slots that have one.
+  AlignedArray<std::uint32_t> list_of_slot_;    // its number, from 1; 0 for a slot without a list
+  std::vector<std::vector<Posting>> lists_;
+  // Frozen: the same, one list after the other, in the order of their slots.
   UsedBits used_;
   SharedArray<std::uint64_t> list_end_;
   SharedArray<LabelId> list_label_;

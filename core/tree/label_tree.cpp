@@ -78,7 +78,7 @@ void LabelTree::gather(std::size_t k, std::span<const LabelId> without, float we
   for (const ChoiceTree& tree : trees_) {
     scratch.found.clear();
     tree.search(x, wanted, params_.search_budget * wanted, bank_, counts_, scratch.open,
-                scratch.found);
+                scratch.best_leaves, scratch.found);
     const float unfound =
         scratch.found.empty() ? -surest : log_odds(scratch.found.back().score - gap);
     const auto share = 1.0f / static_cast<float>(trees_.size());

@@ -26,10 +26,13 @@ struct Reached {
 };
 
 // The order of a search's heap: best first, the older node of two alike.
-inline bool less_probable(const Reached& a, const Reached& b) {
-  return a.log_probability != b.log_probability ? a.log_probability < b.log_probability
-                                                : a.node > b.node;
-}
+struct LessProbable {
+  bool operator()(const Reached& a, const Reached& b) const {
+    return a.log_probability != b.log_probability ? a.log_probability < b.log_probability
+                                                  : a.node > b.node;
+  }
+};
+inline constexpr LessProbable less_probable;
 
 // Keeps the n best of a search's heap.
 void keep_best(std::vector<Reached>& open, std::size_t n);
@@ -77,6 +80,7 @@ class TreeLearner : public Learner {
     ExampleBuffer examples;
     std::vector<ScoredLabel> ranked;
     std::vector<Reached> open;
+    std::vector<float> best_leaves;
     std::vector<std::uint32_t> path;
     std::vector<float> values;
     std::vector<LabelId> candidates;
