@@ -28,6 +28,7 @@ class UsedBits {
   std::size_t size() const { return 32 * groups_.size(); }
   const Group* groups() const { return groups_.data(); }
 
+  bool has(std::size_t i) const { return has(groups()[i / 32], i); }
   void use(std::size_t i) { groups_.data()[i / 32].used |= std::uint32_t{1} << (i % 32); }
 
   // After all calls of `use`: counts them.

@@ -21,7 +21,7 @@ def mix64(z):
 
 
 def line_of(model, feature):
-    """Return where core/linear/hashed_weights.hpp puts the weights of a feature."""
+    """Return where core/linear/line_map.hpp puts the weights of a feature."""
     key = mix64(feature + 1) ^ mix64(WORD - model // 8)
     return ((key * 0x9E3779B97F4A7C15) & WORD) >> (64 - (BITS - 3))
 
@@ -103,7 +103,7 @@ def test_features_never_observed_do_not_count():
     np.testing.assert_array_equal(received, [2.0] * 10 + [1.0] * 30)
 
 
-@pytest.mark.parametrize("layout", ["dense", "hashed"])
+@pytest.mark.parametrize("layout", ["dense", "lines", "hashed"])
 def test_weights_are_rounded_to_the_nearest(layout):
     """Of two equally near, to the one whose last bit is zero."""
     params = {"scale": _core.Scale.none, "layout": getattr(_core.Layout, layout), "bits": 10}
@@ -119,15 +119,9 @@ def test_weights_are_rounded_to_the_nearest(layout):
         (0.3, 0.30078125),
         (1e30, to_float(0x714A)),
     ]:
-        if layout == "dense":
-            table = np.zeros(16, dtype=np.float32)
-            table[1] = weight  # of the constant feature
-            row = 0
-        else:
-            table = np.zeros(16, dtype=np.float32)
-            key = mix64(2) ^ mix64(WORD)
-            row = ((key * 0x9E3779B97F4A7C15) & WORD) >> 57
-            table[0] = weight
+        table = np.zeros(16, dtype=np.float32)  # a row that has the constant feature
+        table[1 if layout == "dense" else 0] = weight
+        row = {"dense": 0, "lines": 1, "hashed": line_of(0, 1)}[layout]
         arrays = {**state, "weights": table, "weights_row": np.array([row], dtype=np.uint64)}
         learned = _core.Bank(_core.BankParams(**params, features=1))
         learned.restore(arrays)

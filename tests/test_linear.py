@@ -14,7 +14,7 @@ from labeltree import _core
 from labeltree.validation import as_matrix
 from tests.reference.linear import LinearModel
 
-LAYOUTS = ["dense", "hashed"]
+LAYOUTS = ["dense", "lines", "hashed"]
 LOSSES = ["logistic", "squared", "hinge"]
 
 

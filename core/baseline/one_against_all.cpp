@@ -138,7 +138,7 @@ void OneAgainstAll::learn(const Matrix& X, const LabelSets& y, const float* weig
                           const std::int64_t* order, std::size_t n, std::size_t threads,
                           LabelId* predicted, float* /*probability*/,
                           const StopRequested& stop) {
-  const bool by_block = bank_.params().layout == Layout::dense;
+  const bool by_block = bank_.params().layout != Layout::hashed;
   const std::size_t blocks = (labels() + 7) / 8;
   threads = by_block ? std::max<std::size_t>(1, std::min(threads, blocks)) : 1;
   std::vector<Best> best(threads);

@@ -10,7 +10,7 @@ namespace {
 // Numbers beyond this are not learned from: a few more of them, and a sum would be infinite.
 constexpr float largest_learnable = 1e30f;
 
-// Size of the table for the indicators of a dense layout.
+// Size of the table for the indicators of layouts that are not hashed.
 constexpr unsigned indicator_bits = 22;
 
 // h g^2, or 0 if nothing is to be learned: the loss is flat, or the numbers are out of all bounds.
@@ -25,27 +25,29 @@ float learnable(float p, float y, float weight, const Example& x, const Rule& ru
 
 Bank::Bank(const BankParams& params)
     : params_(params),
-      slots_(params.layout == Layout::dense
-                 ? params.features
-                 : std::min<std::uint64_t>(params.features, std::uint64_t{1} << params.bits)),
+      slots_(params.layout == Layout::hashed
+                 ? std::min<std::uint64_t>(params.features, std::uint64_t{1} << params.bits)
+                 : params.features),
       largest_(slots_ + 1),
       weights_(DenseWeights(0)) {
   largest_.data()[slots_] = 1.0f;  // the constant feature
-  const bool dense = params.layout == Layout::dense;
+  const bool dense = params.layout == Layout::dense, hashed = params.layout == Layout::hashed;
+  const LineMap map = hashed ? LineMap::hashed(params.bits) : LineMap::exact(slots_ + 1);
+  const LineMap indicator_map = LineMap::hashed(indicator_bits);
   if (params.frozen) {
     if (dense) {
       weights_.emplace<FrozenDenseWeights>(slots_ + 1);
     } else {
-      weights_.emplace<FrozenHashedWeights>(params.bits);
+      weights_.emplace<FrozenLineWeights>(map);
     }
-    if (dense && params.indicators) frozen_indicator_weights_.emplace(indicator_bits);
+    if (!hashed && params.indicators) frozen_indicator_weights_.emplace(indicator_map);
   } else {
     if (dense) {
       weights_.emplace<DenseWeights>(slots_ + 1);
     } else {
-      weights_.emplace<HashedWeights>(params.bits);
+      weights_.emplace<LineWeights>(map);
     }
-    if (dense && params.indicators) indicator_weights_.emplace(indicator_bits);
+    if (!hashed && params.indicators) indicator_weights_.emplace(indicator_map);
   }
 }
 
@@ -53,7 +55,7 @@ Bank::Bank(const BankParams& params)
 template <class Visit>
 void Bank::visit_learning(Visit visit) {
   if (auto* dense = std::get_if<DenseWeights>(&weights_)) return visit(*dense);
-  if (auto* hashed = std::get_if<HashedWeights>(&weights_)) return visit(*hashed);
+  if (auto* lines = std::get_if<LineWeights>(&weights_)) return visit(*lines);
   throw std::logic_error("a frozen bank cannot learn");
 }
 
@@ -71,7 +73,7 @@ std::size_t Bank::add_block() {
 }
 
 std::size_t Bank::add_below(std::size_t parent, bool right) {
-  if (params_.layout == Layout::dense) {
+  if (params_.layout != Layout::hashed) {  // where a block that is not full would cost memory
     resize(models() + 1);
     return models() - 1;
   }
@@ -159,11 +161,11 @@ void Bank::encode(const Matrix& X, std::size_t row, ExampleBuffer& out) const {
 void Bank::add_indicator(std::uint64_t number, ExampleBuffer& out) const {
   ExampleBuffer::Entry& entry = out.entries_.back();
   entry.squared_norm += 1.0f;
-  if (params_.layout == Layout::dense) {
-    out.indicators_.push_back(HashedWeights::key(number));
+  if (params_.layout != Layout::hashed) {
+    out.indicators_.push_back(LineMap::hash(number));
     out.ones_.push_back(1.0f);
   } else {
-    out.keys_.push_back(HashedWeights::key(slots_ + 1 + number));
+    out.keys_.push_back(LineMap::hash(slots_ + 1 + number));
     out.values_.push_back(1.0f);
     ++entry.size;
   }
@@ -187,8 +189,8 @@ Example Bank::indicators(const Example& x) {
 }
 
 void Bank::prefetch(std::size_t block, const Example& x) const {
-  if (const auto* weights = std::get_if<HashedWeights>(&weights_)) weights->prefetch(block, x);
-  if (const auto* weights = std::get_if<FrozenHashedWeights>(&weights_)) weights->prefetch(block, x);
+  if (const auto* weights = std::get_if<LineWeights>(&weights_)) weights->prefetch(block, x);
+  if (const auto* weights = std::get_if<FrozenLineWeights>(&weights_)) weights->prefetch(block, x);
 }
 
 float Bank::predict(std::size_t model, const Example& x) const {
@@ -313,18 +315,18 @@ void Bank::visit_frozen(StateVisitor& state, const std::string& prefix, float dr
   const std::string name = prefix + "weights";
   if (const auto* dense = std::get_if<DenseWeights>(&weights_)) {
     FrozenDenseWeights(slots_ + 1, *dense, models_, drop).visit_state(state, name, models_);
-  } else if (const auto* hashed = std::get_if<HashedWeights>(&weights_)) {
-    FrozenHashedWeights(params_.bits, *hashed, drop).visit_state(state, name);
+  } else if (const auto* lines = std::get_if<LineWeights>(&weights_)) {
+    FrozenLineWeights(*lines, models_, drop).visit_state(state, name, models_);
   } else if (auto* frozen = std::get_if<FrozenDenseWeights>(&weights_)) {
     frozen->visit_state(state, name, models_);
   } else {
-    std::get<FrozenHashedWeights>(weights_).visit_state(state, name);
+    std::get<FrozenLineWeights>(weights_).visit_state(state, name, models_);
   }
   if (indicator_weights_) {
-    FrozenHashedWeights(indicator_bits, *indicator_weights_, drop)
-        .visit_state(state, prefix + "indicator_weights");
+    FrozenLineWeights(*indicator_weights_, models_, drop)
+        .visit_state(state, prefix + "indicator_weights", models_);
   } else if (frozen_indicator_weights_) {
-    frozen_indicator_weights_->visit_state(state, prefix + "indicator_weights");
+    frozen_indicator_weights_->visit_state(state, prefix + "indicator_weights", models_);
   }
 }
 

@@ -17,7 +17,7 @@
 #include "linear/dense_weights.hpp"
 #include "linear/example.hpp"
 #include "linear/frozen_weights.hpp"
-#include "linear/hashed_weights.hpp"
+#include "linear/line_weights.hpp"
 #include "linear/rule.hpp"
 #include "matrix.hpp"
 #include "state.hpp"
@@ -25,7 +25,9 @@
 namespace labeltree {
 
 enum class Scale { max, none };
-enum class Layout { dense, hashed };
+// Of weights. Dense: a row for each model. Lines: as many weights, those of eight models for one
+// feature side by side. Hashed: such lines in a table of fixed size.
+enum class Layout { dense, lines, hashed };
 
 struct BankParams {
   Scale scale = Scale::max;
@@ -102,10 +104,10 @@ class Bank {
   AlignedFloats largest_;       // N: the largest |x| of each feature slot; zero if never seen
   std::uint64_t models_ = 0;
   std::vector<double> steps_;   // sgd with power: the weight of each model's examples
-  std::variant<DenseWeights, HashedWeights, FrozenDenseWeights, FrozenHashedWeights> weights_;
-  // Of a dense layout with indicators.
-  std::optional<HashedWeights> indicator_weights_;
-  std::optional<FrozenHashedWeights> frozen_indicator_weights_;
+  std::variant<DenseWeights, LineWeights, FrozenDenseWeights, FrozenLineWeights> weights_;
+  // Of layouts that are not hashed, with indicators.
+  std::optional<LineWeights> indicator_weights_;
+  std::optional<FrozenLineWeights> frozen_indicator_weights_;
 };
 
 }  // namespace labeltree

@@ -17,7 +17,7 @@ struct Example {
   std::size_t size;
   float squared_norm;
   float rate;  // m = sqrt(T / S) when the example was observed
-  // Indicators added after encoding, in a dense layout, which has no room for them.
+  // Indicators added after encoding, in layouts that are not hashed, which have no room for them.
   const std::uint64_t* indicator;
   const float* indicator_value;  // ones
   std::size_t indicators;

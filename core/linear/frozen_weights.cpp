@@ -12,7 +12,6 @@ namespace labeltree {
 using simd::f32x8;
 using simd::load;
 using simd::store;
-using Address = HashedWeights::Address;
 using Group = UsedBits::Group;
 
 namespace {
@@ -45,28 +44,32 @@ struct Found {
   std::size_t size = 0;
 };
 
-// Asks for all lines that are used before the first is read: their misses overlap.
+// Asks for all lines before the first is read: their misses overlap. Without groups, every line has
+// its place.
 LABELTREE_INLINE void find(const Group* groups, const bfloat16* lines, Address at,
                            const Example& x, std::size_t begin, Found& found) {
   const std::size_t end = std::min(begin + tile, x.size);
   std::size_t n = 0;
-  for (std::size_t i = begin; i < end; ++i) {
-    const std::size_t line = at.line(x.key[i]);
-    const Group group = groups[line / 32];
-    const std::size_t offset = 8 * UsedBits::place(group, line);
-    const std::size_t used = UsedBits::has(group, line);
-    found.offset[n] = offset;
-    found.value[n] = x.value[i];
-    n += used;  // no branch: whether a line is used is hard to guess
-    __builtin_prefetch(lines + (offset & -used));  // the first line if it is not used
+  if (groups == nullptr) {
+    for (std::size_t i = begin; i < end; ++i, ++n) {
+      found.offset[n] = 8 * at.line(x.key[i]);
+      found.value[n] = x.value[i];
+      __builtin_prefetch(lines + found.offset[n]);
+    }
+  } else {
+    for (std::size_t i = begin; i < end; ++i) __builtin_prefetch(groups + at.line(x.key[i]) / 32);
+    for (std::size_t i = begin; i < end; ++i) {
+      const std::size_t line = at.line(x.key[i]);
+      const Group group = groups[line / 32];
+      const std::size_t offset = 8 * UsedBits::place(group, line);
+      const std::size_t used = UsedBits::has(group, line);
+      found.offset[n] = offset;
+      found.value[n] = x.value[i];
+      n += used;  // no branch: whether a line is used is hard to guess
+      __builtin_prefetch(lines + (offset & -used));  // the first line if it is not used
+    }
   }
   found.size = n;
-}
-
-LABELTREE_CLONES void prefetch(const Group* groups, const bfloat16* lines, Address at,
-                               const Example& x) {
-  Found found;
-  find(groups, lines, at, x, 0, found);
 }
 
 LABELTREE_CLONES float line_dot(const Group* groups, const bfloat16* lines, Address at,
@@ -143,45 +146,64 @@ void FrozenDenseWeights::visit_state(StateVisitor& state, const std::string& nam
                         "the saved array " + name + " is not of the size of its models");
 }
 
-FrozenHashedWeights::FrozenHashedWeights(unsigned bits)
-    : bits_(bits), used_(std::size_t{1} << (bits - 3)) {}
-
-FrozenHashedWeights::FrozenHashedWeights(unsigned bits, const HashedWeights& weights, float drop)
-    : FrozenHashedWeights(bits) {
-  const auto visit_used = [&](auto visit) {
-    for (std::size_t line = 0; line < used_.size(); ++line) {
-      const float* from = weights.table().data() + line * weights.row_size();
-      if (std::any_of(from, from + 8, [&](float w) { return std::abs(w) > drop; })) {
-        visit(line, from);
-      }
-    }
-  };
-  visit_used([&](std::size_t line, const float*) { used_.use(line); });
-  AlignedArray<bfloat16> lines(8 * used_.count());
+FrozenLineWeights::FrozenLineWeights(const LineWeights& weights, std::size_t models, float drop)
+    : FrozenLineWeights(weights.map()) {
+  const std::size_t count = map_.lines(models);
+  const auto line = [&](std::size_t i) { return weights.table().data() + i * weights.row_size(); };
+  UsedBits used(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (std::any_of(line(i), line(i) + 8, [&](float w) { return std::abs(w) > drop; })) used.use(i);
+  }
+  const std::size_t n_used = used.count();
+  const bool all = map_.is_exact() || 2 * n_used >= count;
+  const float drop_single = map_.is_exact() ? drop : 0.0f;
+  AlignedArray<bfloat16> lines(8 * (all ? count : n_used));
   bfloat16* to = lines.data();
-  visit_used([&](std::size_t, const float* from) {
-    to = std::transform(from, from + 8, to, to_bfloat16);
-  });
+  for (std::size_t i = 0; i < count; ++i) {
+    if (used.has(i)) {
+      std::transform(line(i), line(i) + 8, to, [&](float w) { return frozen(w, drop_single); });
+    }
+    if (used.has(i) || all) to += 8;
+  }
   lines_ = SharedArray<bfloat16>(std::move(lines));
+  if (!all) used_ = std::move(used);
 }
 
-void FrozenHashedWeights::prefetch(std::size_t block, const Example& x) const {
-  kernel::prefetch(used_.groups(), lines_.data(), HashedWeights::address(block, bits_), x);
+void FrozenLineWeights::prefetch(std::size_t block, const Example& x) const {
+  const Address at = map_.address(block);
+  for (std::size_t i = 0; i < std::min(kernel::tile, x.size); ++i) {
+    const std::size_t line = at.line(x.key[i]);
+    if (used_.size() == 0) {
+      __builtin_prefetch(lines_.data() + 8 * line);
+    } else {
+      __builtin_prefetch(used_.groups() + line / 32);
+    }
+  }
 }
 
-float FrozenHashedWeights::dot(std::size_t model, const Example& x) const {
-  return finite(kernel::line_dot(used_.groups(), lines_.data(),
-                                 HashedWeights::address(model / 8, bits_), model % 8, x));
+float FrozenLineWeights::dot(std::size_t model, const Example& x) const {
+  return finite(kernel::line_dot(used_.groups(), lines_.data(), map_.address(model / 8), model % 8,
+                                 x));
 }
 
-void FrozenHashedWeights::dot8(std::size_t block, const Example& x, float* p) const {
-  kernel::line_dot8(used_.groups(), lines_.data(), HashedWeights::address(block, bits_), x, p);
+void FrozenLineWeights::dot8(std::size_t block, const Example& x, float* p) const {
+  kernel::line_dot8(used_.groups(), lines_.data(), map_.address(block), x, p);
   std::transform(p, p + 8, p, finite);
 }
 
-void FrozenHashedWeights::visit_state(StateVisitor& state, const std::string& name) {
-  const std::size_t used = used_.visit_state(state, name + "_used");
+void FrozenLineWeights::visit_state(StateVisitor& state, const std::string& name,
+                                    std::size_t models) {
   state.shared(name, lines_);
+  if (map_.is_exact()) {
+    const std::size_t block = 8 * map_.lines(8);
+    StateVisitor::require(lines_.size() % block == 0 && lines_.size() / block == (models + 7) / 8,
+                          "the saved array " + name + " is not of the size of its models");
+    return;
+  }
+  const std::size_t count = map_.lines(models);
+  if (lines_.size() == 8 * count) return;
+  if (state.restoring()) used_ = UsedBits(count);
+  const std::size_t used = used_.visit_state(state, name + "_used");
   StateVisitor::require(8 * used == lines_.size(),
                         "the saved array " + name + " has not as many lines as are used");
 }

@@ -1,5 +1,5 @@
-// Weights for prediction only: bfloat16, no gradient sums, and of a hash table only the lines that
-// are not all zero. They may lie in a file that is mapped into memory.
+// Weights for prediction only: bfloat16, no gradient sums, and of a hash table that is mostly empty
+// only the lines that are not all zero. They may lie in a file that is mapped into memory.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 #include "linear/bfloat16.hpp"
 #include "linear/dense_weights.hpp"
 #include "linear/example.hpp"
-#include "linear/hashed_weights.hpp"
+#include "linear/line_weights.hpp"
 #include "shared_array.hpp"
 #include "state.hpp"
 #include "used_bits.hpp"
@@ -37,25 +37,25 @@ class FrozenDenseWeights {
   SharedArray<bfloat16> table_;
 };
 
-// What is left of HashedWeights: the lines of its table that are not all zero, in their order. A
-// line is found by counting the used ones before it; one that is not used costs no access to the
-// lines at all.
-class FrozenHashedWeights {
+// What is left of LineWeights: all lines, or, of a hash table that is mostly empty, those that are
+// not all zero, in their order. Such a line is found by counting the used ones before it; one that
+// is not used costs no access to the lines at all.
+class FrozenLineWeights {
  public:
-  explicit FrozenHashedWeights(unsigned bits);  // to be restored
-  // Lines whose weights are all of at most `drop` in magnitude count as zero.
-  FrozenHashedWeights(unsigned bits, const HashedWeights& weights, float drop);
+  explicit FrozenLineWeights(LineMap map) : map_(map), used_(0) {}  // to be restored
+  // Exact weights of at most `drop` in magnitude count as zero, and hashed lines that have no other.
+  FrozenLineWeights(const LineWeights& weights, std::size_t models, float drop);
 
-  std::uint64_t key(std::uint64_t feature) const { return HashedWeights::key(feature); }
+  std::uint64_t key(std::uint64_t feature) const { return map_.key(feature); }
   void prefetch(std::size_t block, const Example& x) const;
   float dot(std::size_t model, const Example& x) const;
   void dot8(std::size_t block, const Example& x, float* p) const;
 
-  void visit_state(StateVisitor& state, const std::string& name);
+  void visit_state(StateVisitor& state, const std::string& name, std::size_t models);
 
  private:
-  unsigned bits_;
-  UsedBits used_;                // of the table's lines
+  LineMap map_;
+  UsedBits used_;                // of the table's lines; empty if all are kept
   SharedArray<bfloat16> lines_;  // eight models each
 };
 

@@ -76,7 +76,10 @@ void bind_bank(nb::module_& m) {
       .value("hinge", Loss::hinge);
   nb::enum_<Update>(m, "Update").value("adaptive", Update::adaptive).value("sgd", Update::sgd);
   nb::enum_<Scale>(m, "Scale").value("max", Scale::max).value("none", Scale::none);
-  nb::enum_<Layout>(m, "Layout").value("dense", Layout::dense).value("hashed", Layout::hashed);
+  nb::enum_<Layout>(m, "Layout")
+      .value("dense", Layout::dense)
+      .value("lines", Layout::lines)
+      .value("hashed", Layout::hashed);
 
   nb::class_<Rule>(m, "Rule", "How a linear model learns.")
       .def(
@@ -95,7 +98,7 @@ void bind_bank(nb::module_& m) {
           "__init__",
           [](BankParams* self, Scale scale, Layout layout, unsigned bits,
              std::uint64_t features, bool frozen) {
-            if (bits < HashedWeights::smallest_bits || bits > HashedWeights::largest_bits) {
+            if (bits < LineWeights::smallest_bits || bits > LineWeights::largest_bits) {
               invalid("bits must be from 10 to 34, received " + std::to_string(bits));
             }
             if (features > std::uint64_t{1} << 32) invalid("there may be at most 2^32 features");

@@ -53,7 +53,9 @@ class Scale(enum.Enum):
 class Layout(enum.Enum):
     dense = 0
 
-    hashed = 1
+    lines = 1
+
+    hashed = 2
 
 class Rule:
     """How a linear model learns."""

@@ -278,15 +278,31 @@ def test_damaged_files_are_refused_or_harmless(name, layout, tmp_path):
         load(path)
 
 
+@pytest.mark.parametrize("layout", [{"layout": "hashed", "bits": 20}, {"layout": "dense"}])
 @pytest.mark.parametrize("key", ["weights", "weights_used", "models", "counts", "index_label"])
-def test_state_that_does_not_fit_is_refused(key):
+def test_state_that_does_not_fit_is_refused(key, layout):
     X, y = problem(n=300)
-    clf = LabelTreeClassifier(random_state=0, index_length=16, layout="hashed", bits=14).fit(X, y)
+    clf = LabelTreeClassifier(random_state=0, index_length=16, **layout).fit(X, y)
     compiled = clf.compile()
     state = compiled._learner.state()
+    if key == "weights_used" and key not in state:
+        assert layout["layout"] == "dense"
+        return
     for wrong in (state[key][:-1], np.append(state[key], state[key][:1])):
         learner = compiled._make_learner()
         with pytest.raises(ValueError, match="saved"):
             learner.restore({**state, key: wrong})
     with pytest.raises(ValueError, match="lacks the array"):
         compiled._make_learner().restore(clf._learner.state())
+
+
+def test_a_table_that_is_mostly_used_is_kept_as_a_whole(tmp_path):
+    X, y = problem(n=300)
+    clf = LabelTreeClassifier(random_state=0, layout="hashed", bits=12).fit(X, y)
+    compiled = clf.compile()
+    assert "weights_used" not in compiled._learner.state()
+    assert len(compiled._learner.state()["weights"]) == 2**12
+    assert np.mean(compiled.predict(X) == clf.predict(X)) >= 0.99
+    compiled.save(tmp_path / "m")
+    mapped = load(tmp_path / "m", mmap=True)
+    np.testing.assert_array_equal(mapped.predict(X), compiled.predict(X))

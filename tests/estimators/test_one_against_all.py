@@ -212,7 +212,8 @@ class TestSettledFromTheData:
 
     def test_layout_follows_the_data(self):
         X, y = make_multiclass(100, 5, n_features=256)
-        assert OneAgainstAllClassifier().fit(X, y).layout_ == "dense"
+        assert OneAgainstAllClassifier().fit(X, y).layout_ == "lines"
+        assert OneAgainstAllClassifier().fit(X.toarray(), y).layout_ == "dense"
         assert OneAgainstAllClassifier().partial_fit(X, y).layout_ == "hashed"
         assert OneAgainstAllClassifier().partial_fit(X.toarray(), y).layout_ == "dense"
         assert OneAgainstAllClassifier(layout="hashed").fit(X, y).layout_ == "hashed"

@@ -200,7 +200,7 @@ class TestReference:
                 assert best[row, 0] == topk[0][0]
 
     @pytest.mark.parametrize("sets", [False, True])
-    @pytest.mark.parametrize("layout", ["dense", "hashed"])
+    @pytest.mark.parametrize("layout", ["dense", "lines", "hashed"])
     @pytest.mark.parametrize("dense", [False, True])
     @pytest.mark.parametrize("index_length", [0, 4])
     def test_decides_alike(self, sets, layout, dense, index_length):

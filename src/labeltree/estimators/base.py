@@ -81,13 +81,24 @@ class OnlineClassifier(Predictor):
         sparse = sp.issparse(batch.rows)
         n_labels = max(1, len(batch.targets.distinct))
         seen = len(np.unique(batch.rows.indices)) if sparse else self.n_features_in_
+        self.bits_ = self.bits or 24
+        if self.bits is None and not streaming:
+            self.bits_ = int(np.clip(np.ceil(np.log2(2 * n_labels * (seen + 1))), 16, 26))
         self.layout_ = self.layout
         if self.layout == "auto":
             small = not streaming and n_labels * self.n_features_in_ <= 2**22
             self.layout_ = "dense" if small or not sparse else "hashed"
-        self.bits_ = self.bits or 24
-        if self.bits is None and not streaming:
-            self.bits_ = int(np.clip(np.ceil(np.log2(2 * n_labels * (seen + 1))), 16, 26))
+
+    def _settle_lines(self, batch: Batch, models: float, *, streaming: bool) -> None:
+        """Choose lines of eight models for sparse rows, where all weights are kept.
+
+        They are kept, too, if they take no more memory than the hashed table would.
+        """
+        fits = not streaming and models * self.n_features_in_ <= 2**self.bits_
+        if sp.issparse(batch.rows) and (
+            self.layout_ == "dense" or (self.layout == "auto" and fits)
+        ):
+            self.layout_ = "lines"
 
     def _bank_params(self) -> _core.BankParams:
         """Return the settings of the core learner's bank of linear models."""

@@ -58,8 +58,8 @@ class LabelTreeClassifier(TreeClassifier):
     threshold : float, default=0.5
         Labels of a set are predicted from this probability on.
     scale, layout, bits, min_gradient
-        As for `OneAgainstAllClassifier`, but sparse rows of more than 1,000 features have a
-        hashed layout by default, of eight times as many weights.
+        As for `OneAgainstAllClassifier`, but tables have eight times as many weights by default,
+        and the weights of trees and scorers must fit into one to be kept in a dense layout.
     passes, shuffle, random_state, n_jobs
         As for `OneAgainstAllClassifier`; `n_jobs` is for prediction.
     learn_jobs : int, default=1
@@ -171,13 +171,13 @@ class LabelTreeClassifier(TreeClassifier):
         super()._settle(batch, streaming=streaming)
         sparse = sp.issparse(batch.rows)
         words = sparse and self.scale_ == "none"
-        if self.layout == "auto" and sparse and self.n_features_in_ > 1000:
-            self.layout_ = "hashed"  # one line serves eight models: twice as fast
         if self.bits is None and not streaming:  # trees have several models a label
             self.bits_ = min(26, self.bits_ + 3)
         default_length = 256 if words else 0
         self.index_length_ = default_length if self.index_length is None else self.index_length
         self.n_trees_ = self.n_trees or (1 if self.index_length_ else 3)
+        models = (1 + 1.3 * self.n_trees_) * len(batch.targets.distinct)  # of nodes and scorers
+        self._settle_lines(batch, models, streaming=streaming)
         sets = batch.targets.multilabel
         self.scorer_update_ = "sgd" if words and sets else "adaptive"
         self.scorer_step_ = self.scorer_step or (0.4 if not sets else 0.3 if words else 0.2)

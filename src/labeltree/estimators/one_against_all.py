@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 
 from labeltree import _core
-from labeltree.estimators.base import OnlineClassifier
+from labeltree.estimators.base import Batch, OnlineClassifier
 from labeltree.validation import as_threads
 
 
@@ -41,8 +41,8 @@ class OneAgainstAllClassifier(OnlineClassifier):
         batch have unit length, as tf-idf rows do, else "max".
     layout : {"auto", "dense", "hashed"}, default="auto"
         "dense" keeps labels x features weights; "hashed" keeps 2 ** bits weights, shared by
-        chance. "auto" is "dense" for dense rows, and in `fit` for sparse ones if labels x features
-        is at most 2 ** 22, else "hashed".
+        chance. "auto" is "dense" for dense rows, and in `fit` for sparse ones if that takes no
+        more memory than a table of 2 ** bits weights, else "hashed".
     bits : int, default=None
         Size of the hashed table: 2 ** bits weights of 8 bytes. None takes twice labels x
         features seen, rounded up to a power of two, from 16 to 26 bits, for `fit`, and 24 bits
@@ -70,7 +70,8 @@ class OneAgainstAllClassifier(OnlineClassifier):
     progress_ : Progress
         Progressive validation: the error on each example before it was learned.
     scale_, layout_, bits_
-        What "auto" and None became.
+        What "auto" and None became. A dense layout for sparse rows is called "lines": the weights
+        of eight labels for one feature lie side by side.
 
     Examples
     --------
@@ -122,6 +123,10 @@ class OneAgainstAllClassifier(OnlineClassifier):
         self.shuffle = shuffle
         self.random_state = random_state
         self.n_jobs = n_jobs
+
+    def _settle(self, batch: Batch, *, streaming: bool) -> None:
+        super()._settle(batch, streaming=streaming)
+        self._settle_lines(batch, len(batch.targets.distinct), streaming=streaming)
 
     def _make_learner(self) -> _core.OneAgainstAll:
         fixed = self._fixed

@@ -1,4 +1,4 @@
-#include "linear/hashed_weights.hpp"
+#include "linear/line_weights.hpp"
 
 #include <algorithm>
 
@@ -10,7 +10,6 @@ namespace labeltree {
 using simd::f32x8;
 using simd::load;
 using simd::store;
-using Address = HashedWeights::Address;
 
 namespace kernel {
 
@@ -21,7 +20,7 @@ LABELTREE_INLINE std::size_t prefetch(const float* table, Address at, const Exam
                                       std::size_t begin, std::size_t* offset) {
   const std::size_t n = std::min(tile, x.size - begin);
   for (std::size_t i = 0; i < n; ++i) {
-    offset[i] = at.offset(x.key[begin + i]);
+    offset[i] = 16 * at.line(x.key[begin + i]);
     __builtin_prefetch(table + offset[i], 1);
     LABELTREE_TOUCH(offset[i], 16);
   }
@@ -51,7 +50,7 @@ LABELTREE_CLONES void line_accumulate8(float* table, Address at, const Example& 
   const f32x8 scale = load(hg2);
   f32x8 total{};
   for (std::size_t i = 0; i < x.size; ++i) {
-    float* g = table + at.offset(x.key[i]) + 8;
+    float* g = table + 16 * at.line(x.key[i]) + 8;
     const float square = x.value[i] * x.value[i];
     const f32x8 sums = load(g) + square * scale;
     store(g, sums);
@@ -63,7 +62,7 @@ LABELTREE_CLONES void line_accumulate8(float* table, Address at, const Example& 
 LABELTREE_CLONES void line_step8(float* table, Address at, const Example& x, const float* u) {
   const f32x8 scale = load(u);
   for (std::size_t i = 0; i < x.size; ++i) {
-    float* w = table + at.offset(x.key[i]);
+    float* w = table + 16 * at.line(x.key[i]);
     store(w, load(w) + x.value[i] * (scale * simd::inverse_sqrt(load(w + 8))));
   }
 }
@@ -71,26 +70,30 @@ LABELTREE_CLONES void line_step8(float* table, Address at, const Example& x, con
 LABELTREE_CLONES void line_add8(float* table, Address at, const Example& x, const float* u) {
   const f32x8 scale = load(u);
   for (std::size_t i = 0; i < x.size; ++i) {
-    float* w = table + at.offset(x.key[i]);
+    float* w = table + 16 * at.line(x.key[i]);
     store(w, load(w) + x.value[i] * scale);
   }
 }
 
 }  // namespace kernel
 
-HashedWeights::HashedWeights(unsigned bits)
-    : bits_(bits), table_(std::size_t{2} << bits) {}
+LineWeights::LineWeights(LineMap map) : map_(map), table_(row_size() * map.lines(0)) {}
 
-void HashedWeights::prefetch(std::size_t block, const Example& x) const {
-  const Address at = address(block);
+void LineWeights::resize(std::size_t models) {
+  const std::size_t needed = row_size() * map_.lines(models);
+  if (needed > table_.size()) table_.grow(std::max(needed, table_.size() * 3 / 2 / 16 * 16));
+}
+
+void LineWeights::prefetch(std::size_t block, const Example& x) const {
+  const Address at = map_.address(block);
   for (std::size_t i = 0; i < std::min(kernel::tile, x.size); ++i) {
-    __builtin_prefetch(table_.data() + at.offset(x.key[i]), 1);
+    __builtin_prefetch(table_.data() + 16 * at.line(x.key[i]), 1);
   }
 }
 
-float HashedWeights::dot(std::size_t model, const Example& x) const {
+float LineWeights::dot(std::size_t model, const Example& x) const {
   const float* lane = table_.data() + model % 8;
-  const Address at = address(model / 8);
+  const Address at = map_.address(model / 8);
   std::size_t offset[kernel::tile];
   float p = 0.0f;
   for (std::size_t begin = 0; begin < x.size; begin += kernel::tile) {
@@ -100,49 +103,49 @@ float HashedWeights::dot(std::size_t model, const Example& x) const {
   return p;
 }
 
-void HashedWeights::dot8(std::size_t block, const Example& x, float* p) const {
-  kernel::line_dot8(table_.data(), address(block), x, p);
+void LineWeights::dot8(std::size_t block, const Example& x, float* p) const {
+  kernel::line_dot8(table_.data(), map_.address(block), x, p);
 }
 
-float HashedWeights::accumulate(std::size_t model, const Example& x, float hg2) {
+float LineWeights::accumulate(std::size_t model, const Example& x, float hg2) {
   float* sums = table_.data() + model % 8 + 8;
-  const Address at = address(model / 8);
+  const Address at = map_.address(model / 8);
   float kappa = 0.0f;
   for (std::size_t i = 0; i < x.size; ++i) {
     const float square = x.value[i] * x.value[i];
-    float& sum = sums[at.offset(x.key[i])];
+    float& sum = sums[16 * at.line(x.key[i])];
     sum += hg2 * square;
     kappa += square * simd::inverse_sqrt(sum);
   }
   return kappa;
 }
 
-void HashedWeights::step(std::size_t model, const Example& x, float u) {
+void LineWeights::step(std::size_t model, const Example& x, float u) {
   float* lane = table_.data() + model % 8;
-  const Address at = address(model / 8);
+  const Address at = map_.address(model / 8);
   for (std::size_t i = 0; i < x.size; ++i) {
-    float* w = lane + at.offset(x.key[i]);
+    float* w = lane + 16 * at.line(x.key[i]);
     w[0] += u * (x.value[i] * simd::inverse_sqrt(w[8]));
   }
 }
 
-void HashedWeights::add(std::size_t model, const Example& x, float u) {
+void LineWeights::add(std::size_t model, const Example& x, float u) {
   float* lane = table_.data() + model % 8;
-  const Address at = address(model / 8);
-  for (std::size_t i = 0; i < x.size; ++i) lane[at.offset(x.key[i])] += u * x.value[i];
+  const Address at = map_.address(model / 8);
+  for (std::size_t i = 0; i < x.size; ++i) lane[16 * at.line(x.key[i])] += u * x.value[i];
 }
 
-void HashedWeights::accumulate8(std::size_t block, const Example& x, const float* hg2,
-                                float* kappa) {
-  kernel::line_accumulate8(table_.data(), address(block), x, hg2, kappa);
+void LineWeights::accumulate8(std::size_t block, const Example& x, const float* hg2,
+                              float* kappa) {
+  kernel::line_accumulate8(table_.data(), map_.address(block), x, hg2, kappa);
 }
 
-void HashedWeights::step8(std::size_t block, const Example& x, const float* u) {
-  kernel::line_step8(table_.data(), address(block), x, u);
+void LineWeights::step8(std::size_t block, const Example& x, const float* u) {
+  kernel::line_step8(table_.data(), map_.address(block), x, u);
 }
 
-void HashedWeights::add8(std::size_t block, const Example& x, const float* u) {
-  kernel::line_add8(table_.data(), address(block), x, u);
+void LineWeights::add8(std::size_t block, const Example& x, const float* u) {
+  kernel::line_add8(table_.data(), map_.address(block), x, u);
 }
 
 }  // namespace labeltree

@@ -1,0 +1,53 @@
+// Where the weights of eight models for one feature are in a table of such lines.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "hash.hpp"
+#include "linear/simd.hpp"
+
+namespace labeltree {
+
+// The lines of one block of eight models.
+struct Address {
+  std::uint64_t block_key;
+  std::uint64_t factor;
+  unsigned shift;
+  std::size_t first;
+  // Hashed: XOR alone would make two features that meet in one block meet in every block; the
+  // multiplication by an odd number parts them. Exact: the feature's line after the first.
+  LABELTREE_INLINE std::size_t line(std::uint64_t key) const {
+    return first + static_cast<std::size_t>(((key ^ block_key) * factor) >> shift);
+  }
+};
+
+// Exact: every feature of every block has a line of its own, those of a block one after the other.
+// Hashed: block and feature are hashed as a pair into a table of fixed size, so any feature may
+// meet any line; two pairs that meet share it, lane by lane.
+class LineMap {
+ public:
+  static LineMap exact(std::size_t features) { return LineMap(features, 0); }
+  static LineMap hashed(unsigned bits) { return LineMap(0, bits); }  // 2^bits weights
+
+  static std::uint64_t hash(std::uint64_t feature) { return mix64(feature + 1); }
+  std::uint64_t key(std::uint64_t feature) const { return is_exact() ? feature : hash(feature); }
+
+  Address address(std::size_t block) const {
+    if (is_exact()) return {0, 1, 0, block * features_};
+    return {mix64(~std::uint64_t{block}), 0x9e3779b97f4a7c15ULL, 64 - (bits_ - 3), 0};
+  }
+
+  bool is_exact() const { return bits_ == 0; }
+  std::size_t lines(std::size_t models) const {
+    return is_exact() ? (models + 7) / 8 * features_ : std::size_t{1} << (bits_ - 3);
+  }
+
+ private:
+  LineMap(std::size_t features, unsigned bits) : features_(features), bits_(bits) {}
+
+  std::size_t features_;
+  unsigned bits_;
+};
+
+}  // namespace labeltree
