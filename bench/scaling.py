@@ -40,8 +40,8 @@ class Case(NamedTuple):
 
     labels: int
     before: int  # examples
+    parameters: dict[str, Any]
     nnz: int = 20
-    parameters: dict[str, Any] = {}
 
 
 class Cost(NamedTuple):
@@ -72,14 +72,14 @@ def depth_case(name, depth):
     else:
         labels = 2**depth
         settings = {"arity": 2, "search_budget": 1} if name == PROBABILITY else {}
-    return Case(labels, max(labels, 20_000), parameters=settings)
+    return Case(labels, max(labels, 20_000), settings)
 
 
 def candidates_case(name, candidates):
     settings = {"candidates": candidates, "n_trees": 1}
     if name == LABEL_TREE:
         settings["index_length"] = 0
-    return Case(10_000, 10_000, parameters=settings)
+    return Case(10_000, 10_000, settings)
 
 
 SWEEPS = {
@@ -87,13 +87,13 @@ SWEEPS = {
         (*TREES, CONTRAST),
         (1000, 10_000, 100_000, 1_000_000),
         20_000,
-        lambda _, size: Case(size, size),
+        lambda _, size: Case(size, size, {}),
     ),
     "features": Sweep(
         (*TREES, LABEL_TREE),
         (8, 16, 32, 64, 128, 256, 512),
         4000,
-        lambda _, size: Case(2000, 4000, nnz=size),
+        lambda _, size: Case(2000, 4000, {}, nnz=size),
     ),
     "depth": Sweep(TREES, (2, 4, 6, 8, 10, 12, 14, 16), 20_000, depth_case),
     "candidates": Sweep(
