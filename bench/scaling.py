@@ -3,17 +3,20 @@
     python -m bench.scaling [--of labels|features|depth|candidates] [--only NAME ...]
                             [--sizes N ...] [--rows N] [--bits 26] [--plot FILE]
 
-labels      K labels; the features of a row stay the same
-features    as many non-zero features a row; the labels stay the same
-depth       the depth at which an example's leaf lies: bounded where a setting does that (Recall
-            Tree and LOMtree, same labels), else that of a binary tree of 2^depth labels
-candidates  candidates of one tree (for LabelTreeClassifier without an index); the Recall Tree
-            becomes shallower as they become more
+labels      the number of labels, K
+features    non-zero features of a row
+depth       depth of the leaf at which an example arrives. Recall Tree (of one tree and one
+            candidate) and LOMtree are bounded by a setting and have the same labels throughout; the
+            others are binary trees of 2^depth labels, and the search follows one path
+candidates  candidates of one tree, for LabelTreeClassifier without an index; the more there are,
+            the shallower is a Recall Tree
 
-At every size a model has learned one example of each label, or more where labels are few, and is
-timed on `--rows` further ones: to learn them with progressive validation, then to predict them.
-Memory is what the model's arrays hold; depth is the average over the examples learned. At the end,
-exponents of growth: the slope of log time over log size, by least squares through all sizes.
+All else stays the same. At every size a model has learned one example of each label, or more where
+labels are few, and is timed on `--rows` further ones: to learn them with progressive validation,
+then to predict them. Times are medians over batches of 1,000 rows, memory is what the model's
+arrays hold, depth the average over the examples learned. At the end, a table in microseconds and
+MB with exponents of growth: the slope of log cost over log size, by least squares through all
+sizes.
 """
 
 import argparse
@@ -33,6 +36,7 @@ TREES = (PROBABILITY, LOM, RANDOM, RECALL)
 PATIENCE = {CONTRAST: 10_000}  # most labels for the learner that grows in proportion to them
 LEARNED_AT_ONCE = 50_000  # rows in memory, before the clock starts
 TIMED_AT_ONCE = 1000  # rows of a call that is timed
+UNITS = {"learning": 1.0, "prediction": 1.0, "memory": 1e6}  # of the table: us, us, MB
 
 
 class Case(NamedTuple):
@@ -152,15 +156,21 @@ def show(name, quantity, cost):
     )
 
 
-def show_growth(name, quantity, costs):
-    """Print how the costs of one estimator grow, from all of its sizes."""
-    if len(costs) < 2:
-        return
-    sizes, *times = zip(*(cost[:3] for cost in costs), strict=True)
-    learning, prediction = (
-        f"{quantity}^{exponent(sizes, of):.2f} ({of[-1] / of[0]:.2f}-fold)" for of in times
-    )
-    print(f"{name:<26} learning grows as {learning}, prediction as {prediction}")
+def table(quantity, sizes, costs):
+    """Return the lines of a table of all costs, with the exponent and extent of their growth."""
+    lines = [f"| {quantity} | {' | '.join(f'{size:,}' for size in sizes)} | exponent |"]
+    lines.append("|---" * (len(sizes) + 2) + "|")
+    for name, points in costs.items():
+        found = list(points.values())
+        for kind, unit in UNITS.items():
+            of = {size: getattr(cost, kind) / unit for size, cost in points.items()}
+            cells = [f"{of[size]:.1f}" if size in of else "" for size in sizes]
+            growth = ""
+            if len(found) > 1:
+                b = exponent([cost.size for cost in found], list(of.values()))
+                growth = f"{b:.2f} ({getattr(found[-1], kind) / getattr(found[0], kind):.2f}-fold)"
+            lines.append(f"| {name}, {kind} | {' | '.join(cells)} | {growth} |")
+    return lines
 
 
 def draw(path, quantity, costs):
@@ -175,8 +185,8 @@ def draw(path, quantity, costs):
     for i, (axis, title) in enumerate(zip(axes, titles, strict=True)):
         for name, points in costs.items():
             axis.loglog(
-                [cost.size for cost in points],
-                [cost[1 + i] for cost in points],
+                [cost.size for cost in points.values()],
+                [cost[1 + i] for cost in points.values()],
                 marker="o",
                 label=name.removesuffix("Classifier"),
             )
@@ -190,25 +200,28 @@ def main(arguments=None):
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--of", choices=list(SWEEPS), default="labels", help="what grows")
-    parser.add_argument("--only", nargs="+", choices=[*TREES, LABEL_TREE, CONTRAST])
+    parser.add_argument("--only", nargs="+", choices=list(ESTIMATORS))
     parser.add_argument("--sizes", nargs="+", type=int, help="values of what grows")
     parser.add_argument("--rows", type=int, help="examples timed at each size")
     parser.add_argument("--bits", type=int, default=26)
     parser.add_argument("--plot", help="where to draw the costs")
     options = parser.parse_args(arguments)
     sweep = SWEEPS[options.of]
+    names = options.only or sweep.names
+    if options.of in ("depth", "candidates") and not set(names) <= set(sweep.names):
+        parser.error(f"--of {options.of} is measured for {', '.join(sweep.names)} only")
     costs = {}
-    for size in options.sizes or sweep.sizes:
-        for name in options.only or sweep.names:
+    sizes = options.sizes or sweep.sizes
+    for size in sizes:
+        for name in names:
             case = sweep.case(name, size)
             if case.labels > PATIENCE.get(name, case.labels):
                 continue
             figures = measure(name, case, options.rows or sweep.rows, options.bits)
             cost = Cost(figures[-1] if options.of == "depth" else size, *figures)
-            costs.setdefault(name, []).append(cost)
+            costs.setdefault(name, {})[size] = cost
             show(name, options.of, cost)
-    for name, points in costs.items():
-        show_growth(name, options.of, points)
+    print("", *table(options.of, sizes, costs), sep="\n")
     if options.plot:
         draw(options.plot, options.of, costs)
 

@@ -268,15 +268,22 @@ def test_scaling_tells_the_cost_at_each_size_and_its_growth(quantity, sizes, tmp
             *("--rows", "200", "--bits", "18", "--plot", str(plot)),
         ]
     )
-    lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines] == [*names, *names, *names]
-    for line, size in zip(lines, np.repeat(sizes, 2), strict=False):
+    lines, table = (part.splitlines() for part in capsys.readouterr().out.split("\n\n"))
+    assert [line.split()[0] for line in lines] == [*names, *names]
+    for line, size in zip(lines, np.repeat(sizes, 2), strict=True):
         words = line.split()
         assert float(words[1]) == pytest.approx(size)
         assert words[2:4] == [quantity, "learning"]
         assert min(float(words[i]) for i in (4, 7, 9, 12)) > 0
-    for line in lines[4:]:
-        assert f"learning grows as {quantity}^" in line
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in table]
+    assert cells[0] == [quantity, *map(str, sizes), "exponent"]
+    assert [row[0] for row in cells[2:]] == [
+        f"{name}, {cost}" for name in names for cost in ("learning", "prediction", "memory")
+    ]
+    for row in cells[2:]:
+        exponent, fold = row[-1].removesuffix("-fold)").split(" (")
+        ratio = sizes[1] / sizes[0]
+        assert ratio ** float(exponent) == pytest.approx(float(fold), rel=0.02, abs=0.01)
     assert plot.stat().st_size > 1000
 
 
