@@ -1,52 +1,180 @@
-"""How the cost of an example grows with the number of labels.
+"""How the cost of an example grows: with labels, features, depth of the tree, or candidates.
 
-Run ``python -m bench.scaling [--largest 1000000] [--only NAME ...] [--plot scaling.png]``. Models
-of every size are compared in the same state: each has learned one example of each of its K labels,
-and is timed on a second one. The features stay the same. Memory is what the model's arrays hold.
+    python -m bench.scaling [--of labels|features|depth|candidates] [--only NAME ...]
+                            [--sizes N ...] [--rows N] [--bits 26] [--plot FILE]
+
+labels      the number of labels, K
+features    non-zero features of a row
+depth       depth of the leaf at which an example arrives. Recall Tree (of one tree and one
+            candidate) and LOMtree are bounded by a setting and have the same labels throughout; the
+            others are binary trees of 2^depth labels, and the search follows one path
+candidates  candidates of one tree, for LabelTreeClassifier without an index; the more there are,
+            the shallower is a Recall Tree
+
+All else stays the same. At every size a model has learned one example of each label, or more where
+labels are few, and is timed on `--rows` further ones: to learn them with progressive validation,
+then to predict them. Times are medians over batches of 1,000 rows, memory is what the model's
+arrays hold, depth the average over the examples learned. At the end, a table in microseconds and
+MB with exponents of growth: the slope of log cost over log size, by least squares through all
+sizes.
 """
 
 import argparse
 import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from labeltree.datasets import make_multiclass
+from bench.synthetic import rows
 from labeltree.estimators import ESTIMATORS
 
-TREES = [
-    "ProbabilityTreeClassifier",
-    "LOMTreeClassifier",
-    "RandomTreeClassifier",
-    "RecallTreeClassifier",
-]
-CONTRAST = "OneAgainstAllClassifier"
-TIMED = 20_000  # examples, in all models of one size together
+RECALL, LOM = "RecallTreeClassifier", "LOMTreeClassifier"
+RANDOM, PROBABILITY = "RandomTreeClassifier", "ProbabilityTreeClassifier"
+LABEL_TREE, CONTRAST = "LabelTreeClassifier", "OneAgainstAllClassifier"
+TREES = (PROBABILITY, LOM, RANDOM, RECALL)
 PATIENCE = {CONTRAST: 10_000}  # most labels for the learner that grows in proportion to them
+LEARNED_AT_ONCE = 50_000  # rows in memory, before the clock starts
+TIMED_AT_ONCE = 1000  # rows of a call that is timed
+UNITS = {"learning": 1.0, "prediction": 1.0, "memory": 1e6}  # of the table: us, us, MB
 
 
-def measure(name, labels, bits):
-    """Return microseconds an example to learn and to predict, and the bytes of a model."""
-    X, y = make_multiclass(2 * labels, labels)
-    y[:labels] = range(labels)
-    X2, y2 = make_multiclass(min(labels, TIMED), labels, random_state=1)
-    spent = np.zeros(2)
-    models = max(1, TIMED // labels)
-    for model in range(models):
-        clf = ESTIMATORS[name](bits=bits, random_state=model)
-        for begin in range(0, labels, 50_000):
-            rows = slice(begin, min(begin + 50_000, labels))
-            clf.partial_fit(X[rows], y[rows])
-        start = time.perf_counter()
-        clf.partial_fit(X2, y2)
-        learned = time.perf_counter()
-        clf.predict(X2)
-        spent += learned - start, time.perf_counter() - learned
-    used = sum(np.asarray(array).nbytes for array in clf._learner.state().values())
-    return (*(1e6 * spent / (models * len(y2))), used)
+class Case(NamedTuple):
+    """What a model is, and what it learns before it is timed."""
+
+    labels: int
+    before: int  # examples
+    parameters: dict[str, Any]
+    nnz: int = 20
 
 
-def draw(path, costs):
-    """Plot the costs against the number of labels, both on logarithmic axes."""
+class Cost(NamedTuple):
+    """What was measured at one size."""
+
+    size: float
+    learning: float  # microseconds an example
+    prediction: float
+    memory: int  # bytes
+    depth: float
+
+
+class Sweep(NamedTuple):
+    """Sizes at which some estimators are measured."""
+
+    names: tuple[str, ...]
+    sizes: tuple[int, ...]
+    rows: int  # timed at each size, in all models of it together
+    case: Callable[[str, int], Case]
+
+
+def depth_case(name, depth):
+    labels = 1 << 16
+    if name == RECALL:
+        settings = {"max_depth": depth, "n_trees": 1, "candidates": 1}
+    elif name == LOM:
+        settings = {"max_nodes": 2**depth - 1}
+    else:
+        labels = 2**depth
+        settings = {"arity": 2, "search_budget": 1} if name == PROBABILITY else {}
+    return Case(labels, max(labels, 20_000), settings)
+
+
+def candidates_case(name, candidates):
+    settings = {"candidates": candidates, "n_trees": 1}
+    if name == LABEL_TREE:
+        settings["index_length"] = 0
+    return Case(10_000, 10_000, settings)
+
+
+SWEEPS = {
+    "labels": Sweep(
+        (*TREES, CONTRAST),
+        (1000, 10_000, 100_000, 1_000_000),
+        20_000,
+        lambda _, size: Case(size, size, {}),
+    ),
+    "features": Sweep(
+        (*TREES, LABEL_TREE),
+        (8, 16, 32, 64, 128, 256, 512),
+        4000,
+        lambda _, size: Case(2000, 4000, {}, nnz=size),
+    ),
+    "depth": Sweep(TREES, (2, 4, 6, 8, 10, 12, 14, 16), 20_000, depth_case),
+    "candidates": Sweep(
+        (RECALL, LABEL_TREE), (1, 2, 4, 8, 16, 32, 64, 128), 10_000, candidates_case
+    ),
+}
+
+
+def measure(name, case, timed, bits):
+    """Return microseconds an example to learn and to predict, bytes of a model, and its depth."""
+    before = np.random.default_rng(0).permutation(case.before) % case.labels
+    after = np.random.default_rng(1).permutation(case.before)[:timed] % case.labels
+    batches = list(in_batches(after, TIMED_AT_ONCE, case.nnz, 1))
+    learning, prediction = [], []
+    for model in range(max(1, timed // case.before)):
+        clf = ESTIMATORS[name](bits=bits, random_state=model, **case.parameters)
+        for X, y in in_batches(before, LEARNED_AT_ONCE, case.nnz, 0):
+            clf.partial_fit(X, y)
+        learning += [microseconds(clf.partial_fit, X, y) / len(y) for X, y in batches]
+        prediction += [microseconds(clf.predict, X) / len(y) for X, y in batches]
+    memory = sum(np.asarray(array).nbytes for array in clf._learner.state().values())
+    return np.median(learning), np.median(prediction), memory, mean_depth(clf)
+
+
+def in_batches(labels, size, nnz, seed):
+    for begin in range(0, len(labels), size):
+        y = labels[begin : begin + size]
+        yield rows(y, nnz=nnz, seed=(seed, begin)), y
+
+
+def microseconds(function, *arguments):
+    start = time.perf_counter()
+    function(*arguments)
+    return 1e6 * (time.perf_counter() - start)
+
+
+def mean_depth(clf):
+    """Return the depth of the leaves that examples reached, on average; 0 without a tree."""
+    if not hasattr(clf, "tree_"):
+        return 0.0
+    tree = clf.tree_
+    return float(np.average(tree.depths[tree.leaves], weights=tree.weight[tree.leaves]))
+
+
+def exponent(sizes, times):
+    """Return b of the line log time = a + b log size that is nearest by least squares."""
+    return np.polyfit(np.log(sizes), np.log(times), 1)[0]
+
+
+def show(name, quantity, cost):
+    print(
+        f"{name:<26} {round(cost.size, 1):>9,} {quantity:<10} learning {cost.learning:8.1f} us   "
+        f"prediction {cost.prediction:8.1f} us   {cost.memory / 1e6:7.1f} MB   "
+        f"depth {cost.depth:5.1f}",
+        flush=True,
+    )
+
+
+def table(quantity, sizes, costs):
+    """Return the lines of a table of all costs, with the exponent and extent of their growth."""
+    lines = [f"| {quantity} | {' | '.join(f'{size:,}' for size in sizes)} | exponent |"]
+    lines.append("|---" * (len(sizes) + 2) + "|")
+    for name, points in costs.items():
+        found = list(points.values())
+        for kind, unit in UNITS.items():
+            of = {size: getattr(cost, kind) / unit for size, cost in points.items()}
+            cells = [f"{of[size]:.1f}" if size in of else "" for size in sizes]
+            growth = ""
+            if len(found) > 1:
+                b = exponent([cost.size for cost in found], list(of.values()))
+                growth = f"{b:.2f} ({getattr(found[-1], kind) / getattr(found[0], kind):.2f}-fold)"
+            lines.append(f"| {name}, {kind} | {' | '.join(cells)} | {growth} |")
+    return lines
+
+
+def draw(path, quantity, costs):
+    """Plot the costs against the size, both on logarithmic axes."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -55,45 +183,47 @@ def draw(path, costs):
     figure, axes = pyplot.subplots(1, 3, figsize=(13, 4), layout="constrained")
     titles = ("learning, us an example", "prediction, us an example", "model, bytes")
     for i, (axis, title) in enumerate(zip(axes, titles, strict=True)):
-        for name, rows in costs.items():
+        for name, points in costs.items():
             axis.loglog(
-                [row[0] for row in rows],
-                [row[1 + i] for row in rows],
+                [cost.size for cost in points.values()],
+                [cost[1 + i] for cost in points.values()],
                 marker="o",
                 label=name.removesuffix("Classifier"),
             )
-        axis.set(title=title, xlabel="labels")
+        axis.set(title=title, xlabel=quantity)
     axes[0].legend()
     figure.savefig(path, dpi=120)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--largest", type=int, default=1_000_000)
-    parser.add_argument("--only", nargs="+", choices=list(ESTIMATORS), default=[*TREES, CONTRAST])
+def main(arguments=None):
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--of", choices=list(SWEEPS), default="labels", help="what grows")
+    parser.add_argument("--only", nargs="+", choices=list(ESTIMATORS))
+    parser.add_argument("--sizes", nargs="+", type=int, help="values of what grows")
+    parser.add_argument("--rows", type=int, help="examples timed at each size")
     parser.add_argument("--bits", type=int, default=26)
     parser.add_argument("--plot", help="where to draw the costs")
-    arguments = parser.parse_args()
+    options = parser.parse_args(arguments)
+    sweep = SWEEPS[options.of]
+    names = options.only or sweep.names
+    if options.of in ("depth", "candidates") and not set(names) <= set(sweep.names):
+        parser.error(f"--of {options.of} is measured for {', '.join(sweep.names)} only")
     costs = {}
-    labels = 1000
-    while labels <= arguments.largest:
-        for name in arguments.only:
-            if labels > PATIENCE.get(name, labels):
+    sizes = options.sizes or sweep.sizes
+    for size in sizes:
+        for name in names:
+            case = sweep.case(name, size)
+            if case.labels > PATIENCE.get(name, case.labels):
                 continue
-            rows = costs.setdefault(name, [])
-            rows.append((labels, *measure(name, labels, arguments.bits)))
-            _, learning, prediction, used = rows[-1]
-            growth = np.log(learning / rows[0][1]) / np.log(max(labels, 1001) / 1000)
-            print(
-                f"{name:<26} {labels:>9,} labels   "
-                f"learning {learning:7.1f} us ({learning / rows[0][1]:5.2f}-fold)   "
-                f"prediction {prediction:7.1f} us ({prediction / rows[0][2]:5.2f}-fold)   "
-                f"{used / 1e6:7.1f} MB   learning grows as K^{growth:.2f}",
-                flush=True,
-            )
-        labels *= 10
-    if arguments.plot:
-        draw(arguments.plot, costs)
+            figures = measure(name, case, options.rows or sweep.rows, options.bits)
+            cost = Cost(figures[-1] if options.of == "depth" else size, *figures)
+            costs.setdefault(name, {})[size] = cost
+            show(name, options.of, cost)
+    print("", *table(options.of, sizes, costs), sep="\n")
+    if options.plot:
+        draw(options.plot, options.of, costs)
 
 
 if __name__ == "__main__":

@@ -36,13 +36,26 @@ def peak_memory() -> int:
 
     On Linux not from getrusage, which also counts what the parent had when it started us.
     """
+    if (bytes_held := _status("VmHWM")) is not None:
+        return bytes_held
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most if sys.platform == "darwin" else 1024 * most
+
+
+def resident_memory() -> int:
+    """Return the bytes this process has in memory now; the most it had, where only this is told."""
+    now = _status("VmRSS")
+    return peak_memory() if now is None else now
+
+
+def _status(field: str) -> int | None:
+    """Return the bytes that Linux tells of this process under a name; None on other systems."""
     status = Path("/proc/self/status")
     if status.exists():
         for line in status.read_text().splitlines():
-            if line.startswith("VmHWM:"):
+            if line.startswith(f"{field}:"):
                 return 1024 * int(line.split()[1])
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return most if sys.platform == "darwin" else 1024 * most
+    return None
 
 
 def size_on_disk(path: Path) -> int:

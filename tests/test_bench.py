@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from bench import __main__ as command
-from bench import data, environments, report, runs
+from bench import data, environments, million, report, runs, scaling, synthetic
 from bench.environments import Environment
 from bench.peers import NAMES, fasttext, labeltree, napkinxc, peer, scikit_learn, vowpalwabbit
 from bench.peers.base import Task, best_columns, padded
@@ -226,3 +226,82 @@ def test_best_columns_are_ordered_and_padded():
 @pytest.mark.parametrize("name", NAMES)
 def test_each_algorithm_has_a_counterpart_of_labeltree(name):
     assert set(peer(name).algorithms.values()) <= set(labeltree.ESTIMATORS)
+
+
+def test_synthetic_rows_have_the_features_asked_for_and_tell_their_label():
+    labels = np.arange(200) % 10
+    X, again = (synthetic.rows(labels, nnz=12, n_features=4096) for _ in range(2))
+    assert X.shape == (200, 4096)
+    assert (np.diff(X.indptr) == 12).all()
+    assert (np.diff(X.indices.reshape(200, 12)) > 0).all()
+    np.testing.assert_array_equal(X.indices, again.indices)
+    np.testing.assert_allclose(X.multiply(X).sum(axis=1), 1, rtol=1e-6)
+    overlap = (X @ X.T).toarray()
+    same = labels[:, np.newaxis] == labels
+    np.fill_diagonal(same, False)
+    assert overlap[same].mean() > 0.5
+    assert overlap[labels[:, np.newaxis] != labels].mean() < 0.05
+
+
+def test_growth_is_fitted_through_all_sizes():
+    sizes = np.array([1, 10, 100])
+    assert scaling.exponent(sizes, 3 * sizes**0.5) == pytest.approx(0.5)
+    assert scaling.exponent(sizes, [1, 4, 1]) == pytest.approx(0)
+
+
+@pytest.mark.parametrize(
+    ("quantity", "sizes"),
+    [
+        ("labels", (100, 400)),
+        ("features", (4, 16)),
+        ("depth", (2, 4)),
+        ("candidates", (2, 8)),
+    ],
+)
+def test_scaling_tells_the_cost_at_each_size_and_its_growth(quantity, sizes, tmp_path, capsys):
+    plot = tmp_path / "plot.png"
+    names = ["RecallTreeClassifier", "LabelTreeClassifier"]
+    names[1:] = ["RandomTreeClassifier"] if quantity == "depth" else names[1:]
+    scaling.main(
+        [
+            *("--of", quantity, "--only", *names, "--sizes", *map(str, sizes)),
+            *("--rows", "200", "--bits", "18", "--plot", str(plot)),
+        ]
+    )
+    lines, table = (part.splitlines() for part in capsys.readouterr().out.split("\n\n"))
+    assert [line.split()[0] for line in lines] == [*names, *names]
+    for line, size in zip(lines, np.repeat(sizes, 2), strict=True):
+        words = line.split()
+        assert float(words[1]) == pytest.approx(size)
+        assert words[2:4] == [quantity, "learning"]
+        assert min(float(words[i]) for i in (4, 7, 9, 12)) > 0
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in table]
+    assert cells[0] == [quantity, *map(str, sizes), "exponent"]
+    assert [row[0] for row in cells[2:]] == [
+        f"{name}, {cost}" for name in names for cost in ("learning", "prediction", "memory")
+    ]
+    for row in cells[2:]:
+        exponent, fold = row[-1].removesuffix("-fold)").split(" (")
+        ratio = sizes[1] / sizes[0]
+        assert ratio ** float(exponent) == pytest.approx(float(fold), rel=0.02, abs=0.01)
+    assert plot.stat().st_size > 1000
+
+
+def test_depth_is_bounded_at_the_same_labels_where_a_setting_does_that():
+    shallow, deep = (scaling.depth_case("RecallTreeClassifier", depth) for depth in (2, 8))
+    assert shallow.labels == deep.labels
+    assert scaling.depth_case("RandomTreeClassifier", 8).labels == 256
+
+
+def test_million_tells_memory_along_the_stream_and_of_the_mapped_model(capfd):
+    million.main(["--labels", "1000", "--bits", "18", "--rows", "200", "--repeats", "1"])
+    lines = capfd.readouterr().out.splitlines()
+    stream, (compiled, mapped) = lines[:-2], lines[-2:]
+    assert [line.split()[1] for line in stream] == (
+        ["100", "200", "500", "1,000", "1,250", "1,500", "2,000"]
+    )
+    assert [line.split()[3] for line in stream[2:]] == ["500", *["1,000"] * 4]
+    assert all(float(line.split()[7]) > 10 for line in stream)
+    assert "compiled in" in compiled
+    assert float(mapped.split()[3]) > 0
+    assert float(mapped.split(", ")[-1].split()[0]) > 50  # percent right, of 1000 labels
