@@ -1,4 +1,4 @@
-"""labeltree: the estimators, default settings but for the bits that Vowpal Wabbit gets too."""
+"""labeltree: the estimators, default settings but for threads, and the bits Vowpal Wabbit gets."""
 
 from __future__ import annotations
 
@@ -53,6 +53,8 @@ class Learner(Peer):
         settings = {"random_state": 0, "n_jobs": self.task.threads}
         if self.task.algorithm != "ldsm":
             settings["passes"] = self.task.passes
+        if self.task.algorithm == "label_tree":
+            settings["learn_jobs"] = self.task.threads
         if self.task.algorithm in SAME_BITS:
             settings["bits"] = self.task.bits
         return getattr(estimators, ESTIMATORS[self.task.algorithm])(**settings).fit(*source)
