@@ -159,8 +159,8 @@ def open_data(
     format: str = "auto",  # noqa: A002
     skip_bad_lines: bool = False,
 ) -> tuple[OnlineClassifier, Stream]:
-    """Load a model, and open data to be read as those it was trained on."""
-    clf = load(model)
+    """Load a model, mapped if it is compiled, and open data to be read as those it learned."""
+    clf = load(model, mmap=bool(modelfile.read_header(model).get("compiled")))
     settings = reader_settings(model, clf, format)
     files = expand(data)
     eager = "-" in files
