@@ -4,6 +4,7 @@
 #include <nanobind/nanobind.h>
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -13,10 +14,14 @@
 #include "matrix.hpp"
 #include "state.hpp"
 
-// A Matrix together with the arrays it borrows.
+// A Matrix together with the arrays it borrows; those that are not used are empty.
 struct BoundMatrix {
   labeltree::Matrix view;
-  nb::object owner;
+  In<std::int64_t> indptr = {};
+  In<std::uint32_t> indices = {};
+  In<float> values = {};
+  In2d<float> dense_values = {};
+  std::unique_ptr<std::int64_t[]> own_indptr = nullptr;
 };
 
 // LabelSets together with the arrays they borrow.

@@ -3,7 +3,9 @@
 #include <nanobind/stl/string.h>
 
 #include <cmath>
+#include <memory>
 #include <string>
+#include <utility>
 
 #include "bindings.hpp"
 
@@ -34,10 +36,9 @@ void require_finite(const float* values, std::size_t n) {
   }
 }
 
-BoundMatrix sparse_matrix(In<std::int64_t> indptr, In<std::uint32_t> indices, In<float> values,
-                          std::size_t cols) {
+void require_entries(const In<std::uint32_t>& indices, const In<float>& values,
+                     std::size_t cols) {
   if (indices.shape(0) != values.shape(0)) invalid("indices and values differ in length");
-  require_offsets(indptr, indices.shape(0), "indptr");
   for (std::size_t i = 0; i < indices.shape(0); ++i) {
     if (indices.data()[i] >= cols) {
       invalid("feature index " + std::to_string(indices.data()[i]) + " is not below the number of "
@@ -45,14 +46,29 @@ BoundMatrix sparse_matrix(In<std::int64_t> indptr, In<std::uint32_t> indices, In
     }
   }
   require_finite(values.data(), values.shape(0));
+}
+
+BoundMatrix sparse_matrix(In<std::int64_t> indptr, In<std::uint32_t> indices, In<float> values,
+                          std::size_t cols) {
+  require_entries(indices, values, cols);
+  require_offsets(indptr, indices.shape(0), "indptr");
   const Matrix view{indptr.data(), indices.data(), values.data(), indptr.shape(0) - 1, cols};
-  return {view, nb::make_tuple(indptr, indices, values)};
+  return {.view = view, .indptr = indptr, .indices = indices, .values = values};
+}
+
+BoundMatrix sparse_row(In<std::uint32_t> indices, In<float> values, std::size_t cols) {
+  require_entries(indices, values, cols);
+  std::unique_ptr<std::int64_t[]> indptr(new std::int64_t[2]);
+  indptr[0] = 0;
+  indptr[1] = static_cast<std::int64_t>(indices.shape(0));
+  const Matrix view{indptr.get(), indices.data(), values.data(), 1, cols};
+  return {.view = view, .indices = indices, .values = values, .own_indptr = std::move(indptr)};
 }
 
 BoundMatrix dense_matrix(In2d<float> values) {
   require_finite(values.data(), values.size());
   const Matrix view{nullptr, nullptr, values.data(), values.shape(0), values.shape(1)};
-  return {view, nb::make_tuple(values)};
+  return {.view = view, .dense_values = values};
 }
 
 BoundLabelSets label_sets(In<std::int64_t> offset, In<std::uint32_t> id) {
@@ -111,6 +127,8 @@ void bind_matrix(nb::module_& m) {
   nb::class_<BoundMatrix>(m, "Matrix", "Checked rows of features, borrowed from numpy arrays.")
       .def_static("sparse", &sparse_matrix, nb::arg("indptr").noconvert(),
                   nb::arg("indices").noconvert(), nb::arg("values").noconvert(), nb::arg("cols"))
+      .def_static("row", &sparse_row, nb::arg("indices").noconvert(),
+                  nb::arg("values").noconvert(), nb::arg("cols"))
       .def_static("dense", &dense_matrix, nb::arg("values").noconvert())
       .def_prop_ro("rows", [](const BoundMatrix& X) { return X.view.rows; })
       .def_prop_ro("cols", [](const BoundMatrix& X) { return X.view.cols; });

@@ -35,6 +35,25 @@ std::tuple<nb::ndarray<nb::numpy, LabelId>, nb::ndarray<nb::numpy, float>> predi
   return {labels.release(), scores.release()};
 }
 
+// The best labels of one row and their scores, as lists: quicker than arrays for so few.
+std::tuple<std::vector<LabelId>, std::vector<float>> predict_row(const TreeLearner& self,
+                                                                 const BoundMatrix& X,
+                                                                 std::size_t k) {
+  const auto lock = lock_without_gil<SharedLock>(self.mutex());
+  require_features(X.view, self.bank().params().features);
+  if (X.view.rows != 1) invalid("one row is expected");
+  std::vector<LabelId> labels(k);
+  std::vector<float> scores(k);
+  {
+    nb::gil_scoped_release release;
+    self.predict_topk(X.view, k, 1, labels.data(), scores.data(), [] { return false; });
+  }
+  const auto end = std::find(labels.begin(), labels.end(), no_label);
+  labels.resize(static_cast<std::size_t>(end - labels.begin()));
+  scores.resize(labels.size());
+  return {std::move(labels), std::move(scores)};
+}
+
 template <class Tree>
 nb::ndarray<nb::numpy, float> label_probability(const Tree& self, const BoundMatrix& X,
                                                 In<LabelId> labels) {
@@ -57,6 +76,7 @@ nb::ndarray<nb::numpy, float> label_probability(const Tree& self, const BoundMat
 void bind_tree(nb::module_& m) {
   nb::class_<TreeLearner, Learner>(m, "TreeLearner", "What all tree learners share.")
       .def("predict_topk", &predict_topk, nb::arg("X"), nb::arg("k"), nb::arg("threads"))
+      .def("predict_row", &predict_row, nb::arg("X"), nb::arg("k"))
       .def(
           "view",
           [](const TreeLearner& self) {

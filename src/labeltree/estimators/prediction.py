@@ -36,6 +36,12 @@ class Predictor(ClassifierMixin, Persistent):
     def _topk(self, matrix: _core.Matrix, k: int) -> tuple[NDArray[np.uint32], NDArray[np.float32]]:
         """Return the ids of the k best labels of each row, best first, and their scores."""
 
+    def _topk_of_row(self, row: _core.Matrix, k: int) -> tuple[list[int], list[float]]:
+        """Return the same for a matrix of one row, as lists without what is missing."""
+        ids, scores = self._topk(row, k)
+        found = ids[0] != NO_LABEL
+        return ids[0, found].tolist(), scores[0, found].tolist()
+
     def _above_threshold(self, matrix: _core.Matrix) -> sp.csr_matrix:
         """Return an indicator of the labels predicted for each row, one column a label id."""
         raise NotImplementedError  # only for estimators that take sets
@@ -143,12 +149,9 @@ class Predictor(ClassifierMixin, Persistent):
         if k is None and self.multilabel_:
             return self._vocabulary.take(self._above_threshold(matrix).indices).tolist()
         wanted = 1 if k is None else _count(k)
-        ids, scores = self._topk(matrix, min(wanted, self._learner.learned_labels))
-        best = ids[0][ids[0] != NO_LABEL]
-        labels = self._vocabulary.take(best).tolist()
-        if k is None:
-            return labels[0]
-        return list(zip(labels, scores[0, : len(best)].tolist(), strict=True))
+        ids, scores = self._topk_of_row(matrix, min(wanted, self._learner.learned_labels))
+        labels = self._vocabulary.take(np.array(ids)).tolist()
+        return labels[0] if k is None else list(zip(labels, scores, strict=True))
 
     def _row(self, x: Any) -> _core.Matrix:
         """Check the features of one row."""
@@ -171,8 +174,7 @@ class Predictor(ClassifierMixin, Persistent):
                         f"numbers from 0 to {features - 1}"
                     )
                 indices = indices.astype(np.uint32)
-            offset = np.array([0, len(indices)])
-            return _core.Matrix.sparse(offset, indices, values, features)
+            return _core.Matrix.row(indices, values, features)
         values = _floats(x)
         if values.shape != (features,):
             raise ValueError(

@@ -153,3 +153,7 @@ class RecallTreeClassifier(TreeClassifier):
     def _topk(self, matrix: _core.Matrix, k: int) -> tuple[NDArray[np.uint32], NDArray[np.float32]]:
         ids, margins = super()._topk(matrix, k)
         return ids, expit(margins)  # each scorer's own probability; they need not sum to 1
+
+    def _topk_of_row(self, row: _core.Matrix, k: int) -> tuple[list[int], list[float]]:
+        ids, margins = super()._topk_of_row(row, k)
+        return ids, expit(np.array(margins, np.float32)).tolist()

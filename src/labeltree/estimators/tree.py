@@ -111,3 +111,7 @@ class TreeClassifier(OnlineClassifier):
     def _topk(self, matrix: _core.Matrix, k: int) -> tuple[NDArray[np.uint32], NDArray[np.float32]]:
         ids, scores = self._learner.predict_topk(matrix, k, as_threads(self.n_jobs))
         return ids, scores
+
+    def _topk_of_row(self, row: _core.Matrix, k: int) -> tuple[list[int], list[float]]:
+        ids, scores = self._learner.predict_row(row, k)
+        return ids, scores
