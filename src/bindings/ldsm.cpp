@@ -12,6 +12,7 @@
 
 #include "bindings.hpp"
 #include "signals.hpp"
+#include "topk.hpp"
 
 using namespace labeltree;
 
@@ -43,21 +44,6 @@ void fit(LdsmForest& self, const BoundMatrix& X, const BoundLabelSets& y,
     self.fit(X.view, y.view, weight ? weight->data() : nullptr, threads, signals.callback());
   }
   signals.rethrow();
-}
-
-std::tuple<nb::ndarray<nb::numpy, LabelId>, nb::ndarray<nb::numpy, float>> predict_topk(
-    const LdsmForest& self, const BoundMatrix& X, std::size_t k, std::size_t threads) {
-  const auto lock = lock_without_gil<SharedLock>(self.mutex());
-  require_features(X.view, self.bank().params().features);
-  NewArray<LabelId> labels({X.view.rows, k});
-  NewArray<float> scores({X.view.rows, k});
-  SignalPoll signals;
-  {
-    nb::gil_scoped_release release;
-    self.predict_topk(X.view, k, threads, labels.data(), scores.data(), signals.callback());
-  }
-  signals.rethrow();
-  return {labels.release(), scores.release()};
 }
 
 // The labels above the threshold as CSR: where each row begins, and the label ids.
@@ -96,7 +82,9 @@ void bind_ldsm(nb::module_& m) {
           nb::arg("min_leaf"), nb::arg("min_feature_rows"), nb::arg("max_share"),
           nb::arg("step"), nb::arg("idf"), nb::arg("top_labels"), nb::arg("split_rows"), nb::arg("recent_rows"), nb::arg("seed"))
       .def("fit", &fit, nb::arg("X"), nb::arg("y"), nb::arg("weight").none(), nb::arg("threads"))
-      .def("predict_topk", &predict_topk, nb::arg("X"), nb::arg("k"), nb::arg("threads"))
+      .def("predict_topk", &predict_topk<LdsmForest>, nb::arg("X"), nb::arg("k"),
+           nb::arg("threads"))
+      .def("predict_row", &predict_row<LdsmForest>, nb::arg("X"), nb::arg("k"))
       .def("predict_above", &predict_above, nb::arg("X"), nb::arg("threshold"),
            nb::arg("threads"))
       .def(

@@ -9,6 +9,7 @@
 
 #include "bindings.hpp"
 #include "signals.hpp"
+#include "topk.hpp"
 #include "tree/label_tree.hpp"
 #include "tree/lom_tree.hpp"
 #include "tree/probability_tree.hpp"
@@ -19,40 +20,6 @@ using namespace labeltree;
 namespace {
 
 constexpr std::size_t largest_count = 0xffffffffu;
-
-std::tuple<nb::ndarray<nb::numpy, LabelId>, nb::ndarray<nb::numpy, float>> predict_topk(
-    const TreeLearner& self, const BoundMatrix& X, std::size_t k, std::size_t threads) {
-  const auto lock = lock_without_gil<SharedLock>(self.mutex());
-  require_features(X.view, self.bank().params().features);
-  NewArray<LabelId> labels({X.view.rows, k});
-  NewArray<float> scores({X.view.rows, k});
-  SignalPoll signals;
-  {
-    nb::gil_scoped_release release;
-    self.predict_topk(X.view, k, threads, labels.data(), scores.data(), signals.callback());
-  }
-  signals.rethrow();
-  return {labels.release(), scores.release()};
-}
-
-// The best labels of one row and their scores, as lists: quicker than arrays for so few.
-std::tuple<std::vector<LabelId>, std::vector<float>> predict_row(const TreeLearner& self,
-                                                                 const BoundMatrix& X,
-                                                                 std::size_t k) {
-  const auto lock = lock_without_gil<SharedLock>(self.mutex());
-  require_features(X.view, self.bank().params().features);
-  if (X.view.rows != 1) invalid("one row is expected");
-  std::vector<LabelId> labels(k);
-  std::vector<float> scores(k);
-  {
-    nb::gil_scoped_release release;
-    self.predict_topk(X.view, k, 1, labels.data(), scores.data(), [] { return false; });
-  }
-  const auto end = std::find(labels.begin(), labels.end(), no_label);
-  labels.resize(static_cast<std::size_t>(end - labels.begin()));
-  scores.resize(labels.size());
-  return {std::move(labels), std::move(scores)};
-}
 
 template <class Tree>
 nb::ndarray<nb::numpy, float> label_probability(const Tree& self, const BoundMatrix& X,
@@ -75,8 +42,8 @@ nb::ndarray<nb::numpy, float> label_probability(const Tree& self, const BoundMat
 
 void bind_tree(nb::module_& m) {
   nb::class_<TreeLearner, Learner>(m, "TreeLearner", "What all tree learners share.")
-      .def("predict_topk", &predict_topk, nb::arg("X"), nb::arg("k"), nb::arg("threads"))
-      .def("predict_row", &predict_row, nb::arg("X"), nb::arg("k"))
+      .def("predict_topk", &predict_topk<TreeLearner>, nb::arg("X"), nb::arg("k"), nb::arg("threads"))
+      .def("predict_row", &predict_row<TreeLearner>, nb::arg("X"), nb::arg("k"))
       .def(
           "view",
           [](const TreeLearner& self) {

@@ -17,6 +17,9 @@ class Matrix:
     def sparse(indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], indices: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], cols: int) -> Matrix: ...
 
     @staticmethod
+    def row(indices: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], cols: int) -> Matrix: ...
+
+    @staticmethod
     def dense(values: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> Matrix: ...
 
     @property
@@ -126,6 +129,8 @@ class LdsmForest(Learner):
 
     def predict_topk(self, X: Matrix, k: int, threads: int) -> tuple[NDArray[numpy.uint32], NDArray[numpy.float32]]: ...
 
+    def predict_row(self, X: Matrix, k: int) -> tuple[list[int], list[float]]: ...
+
     def predict_above(self, X: Matrix, threshold: float, threads: int) -> tuple[NDArray[numpy.int64], NDArray[numpy.uint32]]: ...
 
     def view(self) -> tuple[NDArray[numpy.uint32], NDArray[numpy.uint32], NDArray[numpy.float64], NDArray[numpy.uint32]]:
@@ -231,6 +236,8 @@ class TreeLearner(Learner):
     """What all tree learners share."""
 
     def predict_topk(self, X: Matrix, k: int, threads: int) -> tuple[NDArray[numpy.uint32], NDArray[numpy.float32]]: ...
+
+    def predict_row(self, X: Matrix, k: int) -> tuple[list[int], list[float]]: ...
 
     def view(self) -> tuple[NDArray[numpy.uint32], NDArray[numpy.uint32], NDArray[numpy.float64], NDArray[numpy.uint32]]:
         """The parent, label, weight and number of labels of each node."""

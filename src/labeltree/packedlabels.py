@@ -84,6 +84,17 @@ class PackedLabels:
         texts = self._strings(begin.tolist(), self._end[flat].tolist())
         return object_array(texts).reshape(ids.shape)
 
+    def pick(self, ids: Sequence[int]) -> list[Any]:
+        """Return the labels with these ids: quicker than `take` for a few."""
+        if self._mixture is not None:
+            return [self._mixture[label] for label in ids]
+        end = self._end
+        if end is None:
+            numbers = self.arrays["labels"]
+            return [numbers.item(label) for label in ids]
+        begin = [end.item(label - 1) if label > 0 else 0 for label in ids]
+        return self._strings(begin, [end.item(label) for label in ids])
+
     def _strings(self, begin: Sequence[int], end: Sequence[int]) -> list[str]:
         text = self.arrays["labels"].data
         try:

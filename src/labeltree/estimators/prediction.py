@@ -150,7 +150,7 @@ class Predictor(ClassifierMixin, Persistent):
             return self._vocabulary.take(self._above_threshold(matrix).indices).tolist()
         wanted = 1 if k is None else _count(k)
         ids, scores = self._topk_of_row(matrix, min(wanted, self._learner.learned_labels))
-        labels = self._vocabulary.take(np.array(ids)).tolist()
+        labels = self._vocabulary.pick(ids)
         return labels[0] if k is None else list(zip(labels, scores, strict=True))
 
     def _row(self, x: Any) -> _core.Matrix:
