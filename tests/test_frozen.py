@@ -81,7 +81,7 @@ some_lines = st.dictionaries(
 
 
 @given(some_lines, st.integers(0, MODELS - 1), st.booleans())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_lines_are_found_as_in_a_dictionary(lines, model, borrow):
     bank = frozen_bank()
     bank.restore(state_of(lines), borrow=borrow)

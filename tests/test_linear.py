@@ -140,7 +140,7 @@ def test_a_weight_of_two_nearly_equals_two_adaptive_steps(loss):
     y=st.sampled_from([-1.0, 1.0]),
     update=st.sampled_from(["adaptive", "sgd"]),
 )
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_squared_and_hinge_steps_never_overshoot(step, values, y, update):
     for loss in ("squared", "hinge"):
         bank = Bank(features=3, loss=loss, step=step, update=update)
@@ -155,7 +155,7 @@ def test_squared_and_hinge_steps_never_overshoot(step, values, y, update):
     value=st.floats(-1e9, 1e9),
     scale=st.sampled_from(["max", "none"]),
 )
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_predictions_stay_finite(step, weight, value, scale):
     value *= 1e9 if scale == "max" else 1.0
     bank = Bank(features=2, step=step, scale=scale)

@@ -294,7 +294,7 @@ def streams(draw):
 
 class TestProperties:
     @given(streams(), st.booleans())
-    @settings(deadline=None, max_examples=20)
+    @settings(max_examples=20)
     def test_trees_are_sound(self, stream, organize):
         X, y, labels, exclusive = stream
         half = (len(y) + 1) // 2
@@ -319,7 +319,7 @@ class TestProperties:
             assert (core.predict_topk(as_rows(X[:5]), 1, 1)[1] <= 1 + 1e-6).all()
 
     @given(streams(), st.booleans(), st.integers(1, 12))
-    @settings(deadline=None, max_examples=20)
+    @settings(max_examples=20)
     def test_a_search_without_limit_finds_the_most_probable_labels_in_order(
         self, stream, organize, n
     ):

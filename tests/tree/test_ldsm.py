@@ -173,7 +173,7 @@ class TestObjective:
         P = [sum(pi * Pk[m] for pi, Pk in shares) for m in range(len(raw[0][1]))]
         return P, shares
 
-    @settings(deadline=None, max_examples=300)
+    @settings(max_examples=300)
     @given(st.data(), st.integers(2, 8), st.floats(0.1, 4), st.floats(0.05, 4))
     def test_range(self, data, M, lambda1, extra):
         lambda2 = lambda1 * max(M - 3, 0) + extra  # M - 3 < lambda2 / lambda1
@@ -182,7 +182,7 @@ class TestObjective:
         J = objective(P, shares, lambda1, lambda2)
         assert -lambda1 * (M - 1) - 1e-9 <= J <= lambda2 * (M - 1) + 1e-9
 
-    @settings(deadline=None, max_examples=300)
+    @settings(max_examples=300)
     @given(st.data(), st.integers(2, 6), st.floats(1, 4), st.floats(0.05, 4))
     def test_minimum_is_at_pure_and_balanced_splits_only(self, data, M, lambda1, extra):
         lambda2 = lambda1 * max(M - 3, 0) + extra

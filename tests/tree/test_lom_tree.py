@@ -250,7 +250,7 @@ def assert_sound(state, max_nodes):
     assert len(set(regressors)) == len(regressors) >= inner
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     bursts,
     st.integers(1, 5),
@@ -267,7 +267,7 @@ def test_the_tree_stays_sound_and_recycling_rare(stream, max_nodes, swap_resista
         assert core.most_recycled <= math.log2(core.examples)  # Lemma 3
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(bursts, st.integers(1, 5), st.floats(1.0, 4.0))
 def test_the_tree_stays_sound_with_little_swap_resistance(stream, max_nodes, swap_resistance):
     core = make_core(max_nodes=max_nodes, swap_resistance=swap_resistance, labels=8)
@@ -346,7 +346,7 @@ class TestState:
         assert core.most_recycled >= 1
         return core.state()
 
-    @settings(max_examples=25, deadline=None)
+    @settings(max_examples=25)
     @given(
         st.integers(0, 400),
         st.sampled_from(["dense", "hashed"]),
@@ -431,7 +431,7 @@ class TestState:
                 parent[child] = v
                 self.refuse(state, left=changed, parent=parent)
 
-    @settings(max_examples=150, deadline=None)
+    @settings(max_examples=150)
     @given(
         st.sampled_from(["parent", "left", "right"]),
         st.integers(0, 8),

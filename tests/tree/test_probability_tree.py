@@ -164,7 +164,7 @@ def learned(X, y, rule=RULE, **params):
 
 class TestTree:
     @given(streams(), losses, shapes, arities, st.floats(0, 1), st.booleans())
-    @settings(deadline=None, max_examples=60)
+    @settings(max_examples=60)
     def test_every_label_has_one_leaf(self, stream, rule, shape, arity, alpha, copy_leaves):
         X, y = stream
         core = learned(X, y, rule, shape=shape, arity=arity, alpha=alpha, copy_leaves=copy_leaves)
@@ -185,7 +185,7 @@ class TestTree:
             assert leaves[node] == (leaves[below].sum() if len(below) else 1)
 
     @given(streams(150), losses, st.floats(0, 1, exclude_min=True, width=32))
-    @settings(deadline=None, max_examples=80)
+    @settings(max_examples=80)
     def test_depth_is_bounded(self, stream, rule, alpha):
         """Theorem 7 and Claim 6, of which only the strictness is lost where both sides tie."""
         X, y = stream
@@ -249,7 +249,7 @@ class TestTree:
 
 class TestProbabilities:
     @given(streams(30), losses, shapes, arities, st.integers(1, 12))
-    @settings(deadline=None, max_examples=60)
+    @settings(max_examples=60)
     def test_sum_to_one_and_come_best_first(self, stream, rule, shape, arity, k):
         X, y = stream
         core = learned(X, y, rule, shape=shape, arity=arity, seed=5)
@@ -267,7 +267,7 @@ class TestProbabilities:
         assert all(len(set(row)) == found for row in labels[:, :found].tolist())
 
     @given(streams(30), shapes, arities, st.integers(1, 12), st.integers(1, 3))
-    @settings(deadline=None, max_examples=60)
+    @settings(max_examples=60)
     def test_a_small_budget_still_finds_distinct_labels(self, stream, shape, arity, k, budget):
         X, y = stream
         core = learned(X, y, shape=shape, arity=arity, search_budget=budget)
@@ -320,7 +320,7 @@ class TestTheory:
         assert tight <= np.abs(q - p).sum() + 1e-12
 
     @given(streams(20), losses, arities, st.integers(0, 2**32))
-    @settings(deadline=None, max_examples=30)
+    @settings(max_examples=30)
     def test_errors_of_a_core_path_add_up(self, stream, rule, arity, seed):
         """Lemma 2 between two trees of one shape: one has learned more than the other."""
         X, y = stream
@@ -377,7 +377,7 @@ class TestTheory:
             assert (pecoc(r + error, y) - P[y]) ** 2 <= bound + 1e-12
 
     @given(distributions, losses, st.floats(0, 1), st.integers(0, 2**32))
-    @settings(deadline=None, max_examples=60)
+    @settings(max_examples=60)
     def test_core_answers_by_formula_4(self, P, rule, noise, seed):
         P = np.array(P) / sum(P)
         k = len(P)

@@ -228,7 +228,7 @@ def trees(draw, max_labels=60):
 
 class TestTree:
     @given(trees())
-    @settings(deadline=None, max_examples=60)
+    @settings(max_examples=60)
     def test_sums_are_those_of_the_counts(self, tree):
         core, _, _ = tree
         state = core.state()
@@ -239,7 +239,7 @@ class TestTree:
             assert state["c_log_c"][node] == pytest.approx(terms, abs=1e-9)
 
     @given(trees())
-    @settings(deadline=None, max_examples=60)
+    @settings(max_examples=60)
     def test_top_labels_are_the_most_frequent(self, tree):
         core, _, _ = tree
         state = core.state()
@@ -250,7 +250,7 @@ class TestTree:
             assert [c for _, c in top[:F]] == sorted(counts.values(), reverse=True)[:F]
 
     @given(trees())
-    @settings(deadline=None, max_examples=60)
+    @settings(max_examples=60)
     def test_children_see_no_more_than_their_parent(self, tree):
         core, _, y = tree
         state = core.state()
@@ -274,7 +274,7 @@ class TestTree:
             assert counts[root].keys() == set(y.tolist())
 
     @given(trees(), st.floats(0.01, 10))
-    @settings(deadline=None, max_examples=30)
+    @settings(max_examples=30)
     def test_bound_is_below_the_recall(self, tree, bound):
         core, _, _ = tree
         state = core.state()
@@ -285,7 +285,7 @@ class TestTree:
             assert recall_bound(recall, total, bound) < recall
 
     @given(trees())
-    @settings(deadline=None, max_examples=60)
+    @settings(max_examples=60)
     def test_only_learned_labels_are_predicted(self, tree):
         core, X, y = tree
         labels, scores = core.predict_topk(as_rows(X[:20]), 100, 1)
@@ -297,7 +297,7 @@ class TestTree:
             assert (np.diff(row_scores[: len(found)]) <= 0).all()
 
     @given(trees())
-    @settings(deadline=None, max_examples=30)
+    @settings(max_examples=30)
     def test_children_are_purer_than_what_they_share(self, tree):
         core, _, _ = tree
         state = core.state()
