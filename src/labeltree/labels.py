@@ -98,7 +98,8 @@ class Vocabulary:
         packed = self._packed
         if packed is not None and self._array is None:
             return packed.pick(ids)
-        return [self.array.item(label) for label in ids]
+        array = self.array
+        return [array.item(label) for label in ids]
 
     @property
     def array(self) -> NDArray[Any]:
