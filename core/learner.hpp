@@ -21,8 +21,9 @@ class Learner {
   virtual void resize(std::size_t labels) = 0;
   virtual std::size_t labels() const = 0;
 
-  // Tells whether the rows to come are those learned before, once more: no new evidence.
-  virtual void begin_pass(bool /*again*/) {}
+  // Tells whether the rows to come are those learned before, once more: no new evidence. Where the
+  // passes go over one matrix, `rows` is how many it has; 0 where a row has no such number.
+  virtual void begin_pass(bool /*again*/, std::size_t /*rows*/) {}
 
   // Labels that have been seen in an example, and so may be predicted.
   virtual std::size_t learned_labels() const = 0;

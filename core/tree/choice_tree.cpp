@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 #include <cstring>
-#include <functional>
 #include <limits>
 
 #include "hash.hpp"
@@ -160,53 +159,35 @@ void ChoiceTree::learn(std::span<const LabelId> labels, const Example& x, float 
   }
 }
 
-// What is less probable than the last of the n best leaves seen so far cannot come out any more, and
-// is not kept.
-void ChoiceTree::search(const Example& x, std::size_t n, std::size_t budget, const Bank& bank,
-                        const std::vector<double>& counts, std::vector<Reached>& open,
-                        std::vector<float>& best_leaves, std::vector<ScoredLabel>& found) const {
-  if (nodes() == 0 || n == 0) return;
-  const std::size_t wanted = found.size() + n;
-  std::size_t left = budget == 0 ? std::numeric_limits<std::size_t>::max() : budget;
-  open.assign(1, {0.0f, 0});
-  best_leaves.clear();  // a heap, the worst on top
-  float least = -std::numeric_limits<float>::infinity();
-  while (!open.empty() && found.size() < wanted) {
-    std::pop_heap(open.begin(), open.end(), less_probable);
-    const Reached best = open.back();
-    open.pop_back();
-    if (!open.empty() && !is_leaf(open.front().node)) bank.prefetch(block(open.front().node), x);
-    if (is_leaf(best.node)) {
-      const LabelId label = label_[best.node];
-      if (counts[label] > 0.0) found.push_back({best.log_probability, label});
-      continue;
-    }
-    float p[width], log_p[width];
-    child_probabilities(best.node, x, bank, p);
-    kernel::log8(p, log_p);
-    const std::size_t likeliest = static_cast<std::size_t>(std::max_element(p, p + width) - p);
-    for (std::size_t c = 0; c < width; ++c) {
-      const std::uint32_t child = children(best.node)[c];
-      if (child == none || (left == 0 && c != likeliest)) continue;
-      const float log_probability = best.log_probability + log_p[c];
-      if (log_probability < least) continue;
-      if (left > 0 && is_leaf(child) && counts[label_[child]] > 0.0) {
-        if (best_leaves.size() == n) {
-          std::pop_heap(best_leaves.begin(), best_leaves.end(), std::greater<>());
-          best_leaves.pop_back();
-        }
-        best_leaves.push_back(log_probability);
-        std::push_heap(best_leaves.begin(), best_leaves.end(), std::greater<>());
-        if (best_leaves.size() == n) least = best_leaves.front();
+void ChoiceTree::search(const Example& x, std::size_t n, std::size_t width_of_beam, const Bank& bank,
+                        const std::vector<double>& counts, Beam& beam,
+                        std::vector<ScoredLabel>& found) const {
+  if (nodes() == 0) return;
+  auto& [level, below, leaves] = beam;
+  level.clear();
+  leaves.clear();
+  (is_leaf(0) ? leaves : level).push_back({0.0f, 0});
+  while (!level.empty()) {
+    below.clear();
+    for (std::size_t i = 0; i < level.size(); ++i) {
+      const auto [log_probability, node] = level[i];
+      if (i + 1 < level.size()) bank.prefetch(block(level[i + 1].node), x);
+      float p[width], log_p[width];
+      child_probabilities(node, x, bank, p);
+      kernel::log8(p, log_p);
+      for (std::size_t c = 0; c < width; ++c) {
+        const std::uint32_t child = children(node)[c];
+        if (child == none) continue;
+        (is_leaf(child) ? leaves : below).push_back({log_probability + log_p[c], child});
       }
-      open.push_back({log_probability, child});
-      std::push_heap(open.begin(), open.end(), less_probable);
     }
-    if (left > 0 && --left == 0) {
-      keep_best(open, budget);
-      least = -std::numeric_limits<float>::infinity();  // some of those leaves may be gone
-    }
+    keep_best(below, std::max(width_of_beam, n));
+    level.swap(below);
   }
+  std::erase_if(leaves, [&](const Reached& leaf) { return counts[label_[leaf.node]] == 0.0; });
+  keep_best(leaves, n);
+  std::sort(leaves.begin(), leaves.end(), more_probable);
+  for (const Reached& leaf : leaves) found.push_back({leaf.log_probability, label_[leaf.node]});
 }
 
 float ChoiceTree::log_probability(LabelId label, const Example& x, const Bank& bank) const {

@@ -40,12 +40,11 @@ class ChoiceTree {
              Bank& bank, std::vector<std::uint32_t>& below,
              std::vector<std::uint32_t>& above) const;
 
-  // Appends up to `n` labels, the most probable first, with their log-probabilities: best-first,
-  // expanding `budget` nodes (0: any number) before it follows as many to one leaf each.
-  // Labels of count zero are passed over. `open` and `best_leaves` are memory to be used again.
-  void search(const Example& x, std::size_t n, std::size_t budget, const Bank& bank,
-              const std::vector<double>& counts, std::vector<Reached>& open,
-              std::vector<float>& best_leaves, std::vector<ScoredLabel>& found) const;
+  // Appends up to `n` labels, the most probable first, with their log-probabilities: level by level,
+  // expanding the `width_of_beam` most probable nodes of each, or `n` if that is more. Labels of
+  // count zero are passed over. `beam` is memory to be used again.
+  void search(const Example& x, std::size_t n, std::size_t width_of_beam, const Bank& bank,
+              const std::vector<double>& counts, Beam& beam, std::vector<ScoredLabel>& found) const;
 
   // log P(label | x), for a label that has a leaf.
   float log_probability(LabelId label, const Example& x, const Bank& bank) const;

@@ -56,7 +56,17 @@ void LabelTree::add_scorer(LabelId label) {
   scorer_[label] = next_scorer_++;
 }
 
-// Fills scratch.candidates, and scratch.evidence with the mean log-odds that the trees give them.
+// Beside an index, nothing that proposes candidates changes in later passes.
+void LabelTree::begin_pass(bool again, std::size_t rows) {
+  const bool keep = again && rows > 0 && params_.index_length > 0;
+  if (!keep || !again_) {
+    kept_.reset(keep ? rows : 0,
+                trees_.size() * params_.tree_candidates + params_.index_candidates + 1);
+  }
+  again_ = again;
+}
+
+// Fills scratch.candidates, and scratch.evidence with what trees and index say for each.
 void LabelTree::gather(std::size_t k, std::span<const LabelId> without, float weight,
                        Scratch& scratch) const {
   const Example x = scratch.examples[0];
@@ -64,6 +74,7 @@ void LabelTree::gather(std::size_t k, std::span<const LabelId> without, float we
   std::vector<float>& evidence = scratch.evidence;
   candidates.clear();
   evidence.clear();
+  scratch.scores.clear();
   const auto place = [&](LabelId label) {
     const auto at = static_cast<std::size_t>(
         std::find(candidates.begin(), candidates.end(), label) - candidates.begin());
@@ -77,8 +88,7 @@ void LabelTree::gather(std::size_t k, std::span<const LabelId> without, float we
   const std::size_t wanted = std::max(k, params_.tree_candidates);
   for (const ChoiceTree& tree : trees_) {
     scratch.found.clear();
-    tree.search(x, wanted, params_.search_budget * wanted, bank_, counts_, scratch.open,
-                scratch.best_leaves, scratch.found);
+    tree.search(x, wanted, params_.beam, bank_, counts_, scratch.beam, scratch.found);
     const float unfound =
         scratch.found.empty() ? -surest : log_odds(scratch.found.back().score - gap);
     const auto share = 1.0f / static_cast<float>(trees_.size());
@@ -88,22 +98,35 @@ void LabelTree::gather(std::size_t k, std::span<const LabelId> without, float we
     }
   }
   LabelIndex::forget(scratch.similar);
-  if (params_.index_length == 0) return;
-  {
-    const std::shared_lock lock(index_mutex_);
-    index_.find(x, std::max(k, params_.index_candidates), without, weight, scratch.similar);
+  if (params_.index_length > 0) {
+    {
+      const std::shared_lock lock(index_mutex_);
+      index_.find(x, std::max(k, params_.index_candidates), without, weight, scratch.similar);
+    }
+    for (const LabelId label : scratch.similar.nearest) {
+      if (counts_[label] > 0.0) place(label);
+    }
   }
-  for (const LabelId label : scratch.similar.nearest) {
-    if (counts_[label] > 0.0) place(label);
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    evidence[i] = params_.tree_weight * evidence[i] + prior(candidates[i], scratch);
   }
 }
 
-// Calls visit(block, candidates) for every block of scorers that has candidates with a scorer.
+// What trees that did not find a label, and the index, say for it.
+float LabelTree::prior(LabelId label, const Scratch& scratch) const {
+  const float of_trees = params_.tree_weight * scratch.unfound;
+  return params_.index_length == 0
+             ? of_trees
+             : of_trees + params_.index_weight * scratch.similar.of_label[label];
+}
+
+// Calls visit(block, candidates) for every block of scorers that has candidates, from the given
+// one on, with a scorer.
 template <class Visit>
-void LabelTree::visit_blocks(Scratch& scratch, Visit visit) const {
+void LabelTree::visit_blocks(std::size_t first, Scratch& scratch, Visit visit) const {
   std::vector<std::uint32_t>& order = scratch.order;
   order.clear();
-  for (std::uint32_t i = 0; i < scratch.candidates.size(); ++i) {
+  for (auto i = static_cast<std::uint32_t>(first); i < scratch.candidates.size(); ++i) {
     if (scorer_[scratch.candidates[i]] != none) order.push_back(i);
   }
   const auto model = [&](std::uint32_t i) { return scorer_[scratch.candidates[i]]; };
@@ -117,22 +140,19 @@ void LabelTree::visit_blocks(Scratch& scratch, Visit visit) const {
   }
 }
 
-// Sets scratch.ranked to the candidates, in their order, with their scores.
+// Sets scratch.scores to those of the candidates; such as are there stay.
 void LabelTree::score(Scratch& scratch) const {
-  const std::vector<LabelId>& candidates = scratch.candidates;
-  scratch.ranked.resize(candidates.size());
-  for (std::size_t i = 0; i < candidates.size(); ++i) {
-    float score = params_.tree_weight * (scratch.evidence[i] + scratch.unfound);
-    if (params_.index_length > 0) {
-      score += params_.index_weight * scratch.similar.of_label[candidates[i]];
-    }
-    scratch.ranked[i] = {score, candidates[i]};
-  }
+  const std::size_t known = scratch.scores.size();
+  scratch.scores.insert(scratch.scores.end(),
+                        scratch.evidence.begin() + static_cast<std::ptrdiff_t>(known),
+                        scratch.evidence.end());
   if (!params_.scorers) return;
-  visit_blocks(scratch, [&](std::size_t block, std::span<const std::uint32_t> members) {
+  visit_blocks(known, scratch, [&](std::size_t block, std::span<const std::uint32_t> members) {
     float p[8];
     bank_.predict8(block, scratch.examples[0], p);
-    for (const std::uint32_t i : members) scratch.ranked[i].score += p[scorer_[candidates[i]] % 8];
+    for (const std::uint32_t i : members) {
+      scratch.scores[i] += p[scorer_[scratch.candidates[i]] % 8];
+    }
   });
 }
 
@@ -158,6 +178,10 @@ void LabelTree::rank(std::size_t k, Scratch& scratch) const {
   gather(k, {}, 0.0f, scratch);
   score(scratch);
   scratch.path.clear();
+  scratch.ranked.clear();
+  for (std::size_t i = 0; i < scratch.candidates.size(); ++i) {
+    scratch.ranked.push_back({scratch.scores[i], scratch.candidates[i]});
+  }
   if (scratch.ranked.empty()) {  // only leaves not yet learned were found
     const auto any = std::find_if(counts_.begin(), counts_.end(), [](double c) { return c > 0.0; });
     scratch.ranked.push_back({0.0f, static_cast<LabelId>(any - counts_.begin())});
@@ -184,22 +208,23 @@ void LabelTree::rank(std::size_t k, Scratch& scratch) const {
 // logistic loss at the log-odds of their shares.
 void LabelTree::train_scorers(std::span<const LabelId> y, float weight, Scratch& scratch) {
   score(scratch);
-  std::vector<ScoredLabel>& scored = scratch.ranked;
+  std::vector<float>& scores = scratch.scores;
   if (params_.exclusive) {
     double total = 0.0;
     float largest = -std::numeric_limits<float>::infinity();
-    for (const ScoredLabel& s : scored) largest = std::max(largest, s.score);
-    for (const ScoredLabel& s : scored) total += std::exp(double{s.score} - largest);
+    for (const float s : scores) largest = std::max(largest, s);
+    for (const float s : scores) total += std::exp(double{s} - largest);
     const auto log_total = static_cast<float>(std::log(total)) + largest;
-    for (ScoredLabel& s : scored) s.score = log_odds(s.score - log_total);
+    for (float& s : scores) s = log_odds(s - log_total);
   }
-  visit_blocks(scratch, [&](std::size_t block, std::span<const std::uint32_t> members) {
+  visit_blocks(0, scratch, [&](std::size_t block, std::span<const std::uint32_t> members) {
     float p[8] = {}, target[8] = {};
     unsigned active = 0;
     for (const std::uint32_t i : members) {
-      const unsigned lane = scorer_[scored[i].label] % 8;
-      p[lane] = scored[i].score;
-      target[lane] = contains(y, scored[i].label) ? 1.0f : -1.0f;
+      const LabelId label = scratch.candidates[i];
+      const unsigned lane = scorer_[label] % 8;
+      p[lane] = scores[i];
+      target[lane] = contains(y, label) ? 1.0f : -1.0f;
       active |= 1u << lane;
     }
     bank_.learn8(block, scratch.examples[0], p, target, weight, params_.scorer, active);
@@ -232,25 +257,35 @@ void LabelTree::make_places(std::span<const LabelId> y, Scratch& scratch) {
   }
 }
 
-void LabelTree::learn_set(std::span<const LabelId> y, float weight, bool ranked,
-                          Scratch& scratch) {
-  const Example x = scratch.examples[0];
-  std::shared_lock lock(growth_);
-  if (!ranked || again_) {  // in a later pass the index has the example already: leave it out
-    gather(0, again_ ? y : std::span<const LabelId>{}, weight, scratch);
-  }
+// The true label learns even if it was missed. Of a set this would favour labels that are often
+// missed: nothing weighs against it when they should not be predicted.
+void LabelTree::add_missed(std::span<const LabelId> y, float weight, Scratch& scratch) {
   for (const LabelId label : y) {
     const bool found = contains(scratch.candidates, label);
     if (!again_) {
       std::atomic_ref(sought_).fetch_add(weight, std::memory_order_relaxed);
       if (found) std::atomic_ref(found_).fetch_add(weight, std::memory_order_relaxed);
     }
-    // The true label learns even if it was missed. Of a set this would favour labels that are
-    // often missed: nothing weighs against it when they should not be predicted.
     if (!found && params_.exclusive && counts_[label] > 0.0) {
       scratch.candidates.push_back(label);
-      scratch.evidence.push_back(0.0f);
+      scratch.evidence.push_back(prior(label, scratch));
     }
+  }
+}
+
+void LabelTree::learn_set(std::span<const LabelId> y, float weight, bool ranked,
+                          Scratch& scratch) {
+  const Example x = scratch.examples[0];
+  std::shared_lock lock(growth_);
+  if (kept_.has(scratch.row)) {
+    kept_.restore(scratch.row, scratch.candidates, scratch.evidence);
+    scratch.scores.clear();
+  } else {
+    if (!ranked || again_) {  // in a later pass the index has the example already: leave it out
+      gather(0, again_ ? y : std::span<const LabelId>{}, weight, scratch);
+    }
+    add_missed(y, weight, scratch);
+    kept_.keep(scratch.row, scratch.candidates, scratch.evidence);
   }
   if (!has_places(y, scratch)) {
     lock.unlock();

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "tree/choice_tree.hpp"
+#include "tree/kept_candidates.hpp"
 #include "tree/label_index.hpp"
 #include "tree/tree_learner.hpp"
 
@@ -24,7 +25,7 @@ struct LabelTreeParams {
   Rule scorer;
   std::size_t trees = 1;
   std::size_t tree_candidates = 10;   // of each tree
-  std::size_t search_budget = 4;      // nodes expanded for each of them; 0: no limit
+  std::size_t beam = 10;              // nodes expanded on each level
   float alpha = 0.8f;                 // of the trees
   float tree_weight = 0.5f;
   std::size_t index_length = 0;       // labels kept for a feature; 0: no index
@@ -43,7 +44,7 @@ class LabelTree : public TreeLearner {
   void organize(const Matrix& X, const LabelSets& y);
 
   void resize(std::size_t labels) override;
-  void begin_pass(bool again) override { again_ = again; }
+  void begin_pass(bool again, std::size_t rows) override;
   void visit_state(StateVisitor& state) override;
   TreeView view() const override;
 
@@ -64,12 +65,15 @@ class LabelTree : public TreeLearner {
 
   void gather(std::size_t k, std::span<const LabelId> without, float weight,
               Scratch& scratch) const;
+  float prior(LabelId label, const Scratch& scratch) const;
+  void add_missed(std::span<const LabelId> y, float weight, Scratch& scratch);
   void score(Scratch& scratch) const;
   void train_scorers(std::span<const LabelId> y, float weight, Scratch& scratch);
   bool has_places(std::span<const LabelId> y, const Scratch& scratch) const;
   void make_places(std::span<const LabelId> y, Scratch& scratch);
   void add_scorer(LabelId label);
-  template <class Visit> void visit_blocks(Scratch& scratch, Visit visit) const;
+  template <class Visit>
+  void visit_blocks(std::size_t first, Scratch& scratch, Visit visit) const;
   void normalize(std::vector<ScoredLabel>& scored) const;
 
   LabelTreeParams params_;
@@ -81,6 +85,7 @@ class LabelTree : public TreeLearner {
   double sought_ = 0.0;
   double found_ = 0.0;
   std::uint64_t again_ = 0;            // whether rows come once more
+  KeptCandidates kept_;                // of the rows, in a later pass
 };
 
 }  // namespace labeltree

@@ -10,6 +10,11 @@
 namespace labeltree {
 namespace {
 
+// The order of a heap with the best on top.
+constexpr auto less_probable = [](const Reached& a, const Reached& b) {
+  return more_probable(b, a);
+};
+
 // C(i, child) of the Hadamard code: whether a child is in the half that row i asks about.
 bool in_half(std::size_t row, std::size_t child) { return std::popcount(row & child) % 2 == 0; }
 
@@ -241,7 +246,10 @@ void ProbabilityTree::rank(std::size_t k, Scratch& scratch) const {
       open.push_back({best.log_probability + std::log(p[likeliest]),
                       children(best.node)[likeliest]});
     }
-    if (!walking && budget > 0 && --budget == 0) keep_best(open, params_.search_budget * k);
+    if (!walking && budget > 0 && --budget == 0) {
+      keep_best(open, params_.search_budget * k);
+      std::make_heap(open.begin(), open.end(), less_probable);
+    }
   }
 }
 

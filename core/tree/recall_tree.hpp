@@ -41,7 +41,7 @@ class RecallTree : public TreeLearner {
   RecallTree(const BankParams& bank, const RecallTreeParams& params);
 
   void resize(std::size_t labels) override;
-  void begin_pass(bool again) override { passes_ += again; }
+  void begin_pass(bool again, std::size_t /*rows*/) override { passes_ += again; }
   void visit_state(StateVisitor& state) override;
 
   TreeView view() const override;

@@ -6,12 +6,11 @@
 
 namespace labeltree {
 
-void keep_best(std::vector<Reached>& open, std::size_t n) {
-  if (open.size() <= n) return;
-  const auto better = [](const Reached& a, const Reached& b) { return less_probable(b, a); };
-  std::nth_element(open.begin(), open.begin() + static_cast<std::ptrdiff_t>(n), open.end(), better);
-  open.resize(n);
-  std::make_heap(open.begin(), open.end(), less_probable);
+void keep_best(std::vector<Reached>& reached, std::size_t n) {
+  if (reached.size() <= n) return;
+  std::nth_element(reached.begin(), reached.begin() + static_cast<std::ptrdiff_t>(n), reached.end(),
+                   more_probable);
+  reached.resize(n);
 }
 
 void TreeLearner::visit_state(StateVisitor& state) {
@@ -24,6 +23,7 @@ void TreeLearner::visit_state(StateVisitor& state) {
 
 void TreeLearner::learn_row(const Matrix& X, const LabelSets& y, std::size_t row, float weight,
                             LabelId* predicted, float* probability, Scratch& scratch) {
+  scratch.row = row;
   scratch.examples.clear();
   {
     const std::lock_guard lock(observing_);

@@ -25,17 +25,22 @@ struct Reached {
   std::uint32_t node;
 };
 
-// The order of a search's heap: best first, the older node of two alike.
-struct LessProbable {
+// The order of a search: best first, the older node of two alike.
+struct MoreProbable {
   bool operator()(const Reached& a, const Reached& b) const {
-    return a.log_probability != b.log_probability ? a.log_probability < b.log_probability
-                                                  : a.node > b.node;
+    return a.log_probability != b.log_probability ? a.log_probability > b.log_probability
+                                                  : a.node < b.node;
   }
 };
-inline constexpr LessProbable less_probable;
+inline constexpr MoreProbable more_probable;
 
-// Keeps the n best of a search's heap.
-void keep_best(std::vector<Reached>& open, std::size_t n);
+// Keeps the n best, in any order.
+void keep_best(std::vector<Reached>& reached, std::size_t n);
+
+// Nodes that a search level by level has reached.
+struct Beam {
+  std::vector<Reached> level, below, leaves;
+};
 
 constexpr float smallest_probability = 1e-6f;  // of a child, so that no leaf is ever impossible
 
@@ -77,15 +82,17 @@ class TreeLearner : public Learner {
  protected:
   // Memory that one thread uses and uses again.
   struct Scratch {
+    std::size_t row = 0;  // of the example that is learned
     ExampleBuffer examples;
     std::vector<ScoredLabel> ranked;
     std::vector<Reached> open;
-    std::vector<float> best_leaves;
+    Beam beam;
     std::vector<std::uint32_t> path;
     std::vector<float> values;
     std::vector<LabelId> candidates;
     std::vector<float> evidence;         // for each candidate
-    float unfound = 0.0f;                // what to add for all of them
+    float unfound = 0.0f;                // of a label that no tree found
+    std::vector<float> scores;           // of the candidates
     std::vector<ScoredLabel> found;
     std::vector<std::uint32_t> order;
     std::vector<std::uint32_t> below;    // the children with labels of each node, as bits

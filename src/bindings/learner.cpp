@@ -51,11 +51,11 @@ void bind_learner(nb::module_& m) {
           nb::arg("labels"))
       .def(
           "begin_pass",
-          [](Learner& self, bool again) {
+          [](Learner& self, bool again, std::size_t rows) {
             const auto lock = lock_without_gil<ExclusiveLock>(self.mutex());
-            self.begin_pass(again);
+            self.begin_pass(again, rows);
           },
-          nb::arg("again"))
+          nb::arg("again"), nb::arg("rows") = 0)
       .def_prop_ro("labels", &Learner::labels)
       .def_prop_ro("learned_labels", &Learner::learned_labels)
       .def_prop_ro("examples", &Learner::examples)

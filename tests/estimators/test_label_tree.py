@@ -13,7 +13,7 @@ CHANGED = pytest.mark.parametrize(
     [
         {"n_trees": 2},
         {"candidates": 2},
-        {"search_budget": 1, "candidates": 2},
+        {"beam": 1, "candidates": 2},
         {"alpha": 0.0},
         {"index_length": 128},
         {"index_length": 2},
@@ -58,7 +58,7 @@ def test_settings_matter_and_are_saved(problem, params, tmp_path):
         ("learn_jobs", None),
         ("n_trees", 0),
         ("candidates", 0),
-        ("search_budget", -1),
+        ("beam", 0),
         ("alpha", 1.5),
         ("index_length", -1),
         ("index_candidates", 2.5),

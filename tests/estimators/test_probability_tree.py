@@ -344,7 +344,7 @@ class TestSets:
         same = [set(p) == set(t) for p, t in zip(clf.predict(X[1000:]), y[1000:], strict=True)]
         assert np.mean(same) > 0.7
 
-    def test_best_first_search_is_exact_without_a_budget(self, sets):
+    def test_search_is_exact_without_a_budget(self, sets):
         X, y = sets
         clf = ProbabilityTreeClassifier(search_budget=0, random_state=0).fit(X[:300], y[:300])
         p = clf.predict_proba(X[300:340])

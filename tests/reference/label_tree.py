@@ -1,6 +1,5 @@
 """The label tree, slow and obvious: choice trees and an index propose, scorers decide."""
 
-import heapq
 import math
 
 from tests.reference.linear import CONSTANT, LinearBank
@@ -111,28 +110,25 @@ class ChoiceTree:
     def log_probability(self, label, x):
         return sum(math.log(self.child_probabilities(n, x)[c]) for n, c in self.path(label))
 
-    def search(self, x, n, budget, counts):
-        """Best first; of equals, which rounding may tell apart, the oldest node."""
-        found = []
-        left = budget or math.inf
-        open_nodes = [(0.0, 0, 0.0)] if self.nodes else []
-        while open_nodes and len(found) < n:
-            _, number, log_probability = heapq.heappop(open_nodes)
-            node = self.nodes[number]
-            if node.label is not None:
-                if counts.get(node.label, 0) > 0:
-                    found.append((node.label, log_probability))
-                continue
-            p = self.child_probabilities(node, x)
-            likeliest = min(p, key=lambda c: (-round(p[c], 5), c))
-            for c, child in node.children.items():
-                if left > 0 or c == likeliest:
-                    q = log_probability + math.log(p[c])
-                    heapq.heappush(open_nodes, (-round(q, 5), child.number, q))
-            if left == 1:
-                open_nodes = heapq.nsmallest(budget, open_nodes)
-            left = max(0, left - 1)
-        return found
+    def search(self, x, n, beam, counts):
+        """Level by level; of equals, which rounding may tell apart, the oldest node."""
+
+        def order(reached):
+            node, log_probability = reached
+            return -round(log_probability, 5), node.number
+
+        level, leaves = [(node, 0.0) for node in self.nodes[:1]], []
+        while level:
+            leaves += [(node, q) for node, q in level if node.label is not None]
+            inner = sorted([one for one in level if one[0].label is None], key=order)
+            level = [
+                (child, q + math.log(p[c]))
+                for node, q in inner[: max(beam, n)]
+                for p in [self.child_probabilities(node, x)]
+                for c, child in node.children.items()
+            ]
+        learned = [(leaf, q) for leaf, q in leaves if counts.get(leaf.label, 0) > 0]
+        return [(leaf.label, q) for leaf, q in sorted(learned, key=order)[:n]]
 
 
 class LabelIndex:
@@ -203,7 +199,7 @@ class LabelTree:
         *,
         trees=1,
         tree_candidates=10,
-        search_budget=4,
+        beam=10,
         alpha=0.8,
         tree_weight=0.5,
         index_length=0,
@@ -214,7 +210,7 @@ class LabelTree:
         seed=0,
     ):
         self.scorer, self.use_scorers, self.exclusive = scorer, scorers, exclusive
-        self.tree_candidates, self.search_budget = tree_candidates, search_budget
+        self.tree_candidates, self.beam = tree_candidates, beam
         self.index_candidates = index_candidates
         self.tree_weight, self.index_weight = tree_weight, index_weight
         self.bank = LinearBank(scale)
@@ -241,7 +237,7 @@ class LabelTree:
         wanted = max(k, self.tree_candidates)
         odds, unfound = [], []
         for tree in self.trees:
-            found = tree.search(x, wanted, self.search_budget * wanted, self.counts)
+            found = tree.search(x, wanted, self.beam, self.counts)
             odds.append({label: log_odds(p) for label, p in found})
             unfound.append(log_odds(found[-1][1] - GAP) if found else -SUREST)
         similar = {}

@@ -31,7 +31,7 @@ def make_core(
     *,
     trees=1,
     tree_candidates=10,
-    search_budget=4,
+    beam=10,
     alpha=0.8,
     tree_weight=0.5,
     index_length=0,
@@ -48,7 +48,7 @@ def make_core(
         core_rule(scorer),
         trees=trees,
         tree_candidates=tree_candidates,
-        search_budget=search_budget,
+        beam=beam,
         alpha=alpha,
         tree_weight=tree_weight,
         index_length=index_length,
@@ -129,6 +129,7 @@ class TestReference:
         sets=False,
         organize=False,
         negate=False,
+        keep=False,
         **params,
     ):
         X, y = problem(labels=labels, sets=sets)
@@ -143,7 +144,7 @@ class TestReference:
         weights = np.ones(len(y)) if weight is None else weight
         for number in range(passes):
             reference.again = number > 0
-            core.begin_pass(again=number > 0)
+            core.begin_pass(again=number > 0, rows=len(y) if keep else 0)
             expected = [
                 reference.learn(x, np.atleast_1d(one).tolist(), float(h))
                 for x, one, h in zip(as_dicts(X), y, weights, strict=True)
@@ -225,15 +226,16 @@ class TestReference:
         )
 
     @pytest.mark.parametrize("sets", [False, True])
-    @pytest.mark.parametrize("search_budget", [0, 1, 2])
-    def test_budgets(self, sets, search_budget):
-        self.compare(sets=sets, search_budget=search_budget, tree_candidates=2, labels=60)
+    @pytest.mark.parametrize("beam", [1, 2, 100])
+    def test_beams(self, sets, beam):
+        self.compare(sets=sets, beam=beam, tree_candidates=2, labels=60)
 
     @pytest.mark.parametrize("sets", [False, True])
     @pytest.mark.parametrize("organize", [False, True])
-    def test_later_passes_leave_the_example_out_of_the_index(self, sets, organize):
+    @pytest.mark.parametrize("keep", [False, True])
+    def test_later_passes_leave_the_example_out_of_the_index(self, sets, organize, keep):
         _, reference = self.compare(
-            sets=sets, organize=organize, index_length=40, passes=3, tree_candidates=3
+            sets=sets, organize=organize, index_length=40, passes=4, tree_candidates=3, keep=keep
         )
         assert reference.sought < 1000  # counted once
 
@@ -320,16 +322,14 @@ class TestProperties:
 
     @given(streams(), st.booleans(), st.integers(1, 12))
     @settings(max_examples=20)
-    def test_a_search_without_limit_finds_the_most_probable_labels_in_order(
-        self, stream, organize, n
-    ):
+    def test_a_wide_beam_finds_the_most_probable_labels_in_order(self, stream, organize, n):
         X, y, labels, exclusive = stream
         core = make_core(
             labels,
             6,
             scorers=False,
             tree_weight=1.0,
-            search_budget=0,
+            beam=100,
             tree_candidates=n,
             exclusive=exclusive,
         )
@@ -433,10 +433,27 @@ def test_a_row_is_predicted_alike_as_an_array_and_as_csr():
     np.testing.assert_allclose(a, b, rtol=1e-3)
 
 
+@pytest.mark.parametrize("sets", [False, True])
+@pytest.mark.parametrize("index_length", [0, 40])
+def test_kept_candidates_are_those_that_would_be_found_again(sets, index_length):
+    X, y = problem(sets=sets)
+    states = []
+    for rows in (0, len(y), len(y) // 2):
+        core = make_core(K, D, index_length=index_length, tree_candidates=3, exclusive=not sets)
+        for number in range(4):
+            core.begin_pass(again=number > 0, rows=rows)
+            learn(core, X, y)
+        core.begin_pass(again=False)
+        states.append(core.state())
+    for state in states[1:]:
+        for name, array in states[0].items():
+            np.testing.assert_array_equal(state[name], array, name)
+
+
 def test_a_learned_label_is_predicted_where_the_search_finds_none():
-    """An organized tree has leaves that were not learned; a small budget may see no others."""
+    """An organized tree has leaves that were not learned; a narrow beam may see no others."""
     X, y = np.eye(100, dtype=np.float32), np.arange(100)
-    core = make_core(100, 100, search_budget=1, tree_candidates=1)
+    core = make_core(100, 100, beam=1, tree_candidates=1)
     core.organize(as_rows(X), as_sets(y))
     learn(core, X[:1], y[:1])
     labels, p = core.predict_topk(as_rows(X), 1, 1)

@@ -156,7 +156,7 @@ class OnlineClassifier(Predictor):
         meter = Meter(self.passes, batch.matrix.rows, verbose)
         try:
             for number in range(self.passes):
-                self._learner.begin_pass(again=number > 0)
+                self._learner.begin_pass(again=number > 0, rows=batch.matrix.rows)
                 if self.shuffle:
                     order = random.permutation(batch.matrix.rows)
                 for part in meter.parts(order):

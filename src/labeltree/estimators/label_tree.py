@@ -36,8 +36,8 @@ class LabelTreeClassifier(TreeClassifier):
         Trees whose candidates are united; None takes 3, or 1 beside an index.
     candidates : int, default=10
         Labels that each tree proposes.
-    search_budget : int, default=4
-        Nodes that the search may expand for each of them; 0 sets no limit.
+    beam : int, default=10
+        Nodes that the search for them expands on each level of a tree.
     alpha : float, default=0.8
         How much balance counts when a new label is placed, as for `ProbabilityTreeClassifier`.
     index_length : int, default=None
@@ -92,7 +92,7 @@ class LabelTreeClassifier(TreeClassifier):
         **TreeClassifier._parameter_constraints,
         "n_trees": [Interval(Integral, 1, 1000, closed="both"), None],
         "candidates": [Interval(Integral, 1, 2**20, closed="both")],
-        "search_budget": [Interval(Integral, 0, 2**20, closed="both")],
+        "beam": [Interval(Integral, 1, 2**20, closed="both")],
         "alpha": [Interval(Real, 0, 1, closed="both")],
         "index_length": [Interval(Integral, 0, 2**20, closed="both"), None],
         "index_candidates": [Interval(Integral, 1, 2**20, closed="both")],
@@ -127,7 +127,7 @@ class LabelTreeClassifier(TreeClassifier):
         *,
         n_trees: int | None = None,
         candidates: int = 10,
-        search_budget: int = 4,
+        beam: int = 10,
         alpha: float = 0.8,
         index_length: int | None = None,
         index_candidates: int = 15,
@@ -148,7 +148,7 @@ class LabelTreeClassifier(TreeClassifier):
     ) -> None:
         self.n_trees = n_trees
         self.candidates = candidates
-        self.search_budget = search_budget
+        self.beam = beam
         self.alpha = alpha
         self.index_length = index_length
         self.index_candidates = index_candidates
@@ -190,7 +190,7 @@ class LabelTreeClassifier(TreeClassifier):
             self._rule(self.scorer_step_, update=self.scorer_update_),
             trees=self.n_trees_,
             tree_candidates=fixed["candidates"],
-            search_budget=fixed["search_budget"],
+            beam=fixed["beam"],
             alpha=fixed["alpha"],
             tree_weight=self._tree_weight(),
             index_length=self.index_length_,

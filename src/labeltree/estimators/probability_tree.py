@@ -39,7 +39,8 @@ class ProbabilityTreeClassifier(TreeClassifier):
         as an error-correcting code (PECOC): more work at each node, more robust estimates.
     search_budget : int, default=8
         Nodes that the search may expand for each label asked for; past it only the likeliest child
-        is followed. 0 sets no limit: the labels returned are then exactly the most probable.
+        is followed. For label sets, the nodes that it expands on each level. 0 sets no limit: the
+        labels returned are then exactly the most probable.
     copy_leaves : bool, default=False
         Whether a leaf that is split hands a copy of its regressor to its old label, as published.
         In the hashed layout this costs a visit to every feature seen; it has not helped. Leaves
@@ -155,7 +156,7 @@ class ProbabilityTreeClassifier(TreeClassifier):
                 rule,
                 trees=1,
                 tree_candidates=1,
-                search_budget=fixed["search_budget"],
+                beam=fixed["search_budget"] or 2**32 - 1,
                 alpha=1.0 if fixed["tree"] == "balanced" else fixed["alpha"],
                 tree_weight=1.0,
                 index_length=0,

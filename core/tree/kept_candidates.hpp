@@ -1,0 +1,54 @@
+// The candidates of rows that will come again.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "labels.hpp"
+
+namespace labeltree {
+
+// Where what proposes candidates no longer changes, those of a row need not be looked for again.
+// Each row has a place of its own, so that threads may keep different rows at once; rows from a
+// limit of memory on are not kept.
+class KeptCandidates {
+ public:
+  // Forgets all, and makes room for `rows` rows of at most `most` candidates.
+  void reset(std::size_t rows, std::size_t most) {
+    constexpr std::size_t limit = std::size_t{1} << 28;  // bytes
+    most_ = std::max<std::size_t>(most, 1);
+    rows = std::min(rows, limit / (most_ * (sizeof(LabelId) + sizeof(float))));
+    size_.assign(rows, 0);
+    label_.resize(rows * most_);
+    evidence_.resize(rows * most_);
+    if (rows > 0) return;
+    label_.shrink_to_fit();
+    evidence_.shrink_to_fit();
+  }
+
+  bool has(std::size_t row) const { return row < size_.size() && size_[row] > 0; }
+
+  void keep(std::size_t row, std::span<const LabelId> labels, std::span<const float> evidence) {
+    if (row >= size_.size() || labels.size() > most_) return;
+    size_[row] = static_cast<std::uint32_t>(labels.size());
+    std::copy(labels.begin(), labels.end(), label_.data() + row * most_);
+    std::copy(evidence.begin(), evidence.end(), evidence_.data() + row * most_);
+  }
+
+  void restore(std::size_t row, std::vector<LabelId>& labels, std::vector<float>& evidence) const {
+    const std::size_t begin = row * most_;
+    labels.assign(label_.data() + begin, label_.data() + begin + size_[row]);
+    evidence.assign(evidence_.data() + begin, evidence_.data() + begin + size_[row]);
+  }
+
+ private:
+  std::size_t most_ = 1;
+  std::vector<std::uint32_t> size_;  // of each row; 0 if it is not kept
+  std::vector<LabelId> label_;       // `most_` for each row
+  std::vector<float> evidence_;
+};
+
+}  // namespace labeltree
