@@ -134,7 +134,10 @@ void LabelIndex::find(const Example& x, std::size_t n, std::span<const LabelId> 
     const float value = scale * unscaled;
     if (value < faintest) return;
     of_itself += double{value} * value;
-    if (const std::size_t found = list(slot); found != no_list) look_ups.push_back({found, value});
+    if (const std::size_t found = list(slot); found != no_list) {
+      __builtin_prefetch(frozen_ ? static_cast<const void*>(&list_end_[found]) : &lists_[found]);
+      look_ups.push_back({found, value});
+    }
   });
   float* of_label = similar.of_label.data();
   LabelId* of_found = similar.found.data();
@@ -160,27 +163,36 @@ void LabelIndex::find(const Example& x, std::size_t n, std::span<const LabelId> 
               ? static_cast<float>(rest) * inverse_norm(norm) / inverse_norm_[label]
               : 0.0f;
   }
-  const auto better = [&](LabelId a, LabelId b) {
-    return of_label[a] != of_label[b] ? of_label[a] > of_label[b] : a < b;
+  // Those that may be among the best are collected, and thinned out when there are twice as many.
+  std::vector<Similar::Near>& near = similar.near;
+  near.clear();
+  if (n == 0) return;
+  const auto keep_nearest = [&] {
+    if (near.size() <= n) return;
+    std::nth_element(near.begin(), near.begin() + static_cast<std::ptrdiff_t>(n) - 1, near.end(),
+                     [](const Similar::Near& a, const Similar::Near& b) {
+                       return a.similarity != b.similarity ? a.similarity > b.similarity
+                                                           : a.label < b.label;
+                     });
+    near.resize(n);
   };
-  std::vector<LabelId>& nearest = similar.nearest;  // a heap, the worst on top
-  nearest.clear();
-  float worst = 0.0f;
+  float enough = std::nextafter(least, 1.0f);
   for (std::size_t i = 0; i < found; ++i) {
     const LabelId label = of_found[i];
-    float similarity = of_label[label] * norms[label];
-    if (!std::isfinite(similarity)) similarity = 0.0f;  // only in a damaged file
-    of_label[label] = similarity;
-    if (similarity <= least || similarity < worst) continue;
-    if (nearest.size() == n) {
-      if (!better(label, nearest.front())) continue;
-      std::pop_heap(nearest.begin(), nearest.end(), better);
-      nearest.pop_back();
-    }
-    nearest.push_back(label);
-    std::push_heap(nearest.begin(), nearest.end(), better);
-    if (nearest.size() == n) worst = of_label[nearest.front()];
+    const float similarity = of_label[label] * norms[label];
+    if (!(similarity >= enough) || std::isinf(similarity)) continue;  // no number: a damaged file
+    near.push_back({similarity, label});
+    if (near.size() < 2 * n) continue;
+    keep_nearest();
+    enough = near.back().similarity;
   }
+  keep_nearest();
+}
+
+float LabelIndex::similarity(LabelId label, const Similar& similar) const {
+  const float similarity =
+      similar.of_label[label] * (frozen_ ? list_norm_[label] : inverse_norm_[label]);
+  return std::isfinite(similarity) ? similarity : 0.0f;
 }
 
 void LabelIndex::forget(Similar& similar) {

@@ -15,10 +15,14 @@ namespace labeltree {
 
 // How similar labels are to an example; memory that one thread uses and uses again.
 struct Similar {
-  std::vector<float> of_label;    // zero for labels not found
+  std::vector<float> of_label;    // c . x; zero for labels not found
   std::vector<LabelId> found;     // the first n_found of it
   std::size_t n_found = 0;
-  std::vector<LabelId> nearest;   // the best of those found, in any order
+  struct Near {
+    float similarity;
+    LabelId label;
+  };
+  std::vector<Near> near;         // the best of those found, in any order
   struct LookUp {
     std::size_t list;
     float value;  // of the feature
@@ -49,6 +53,7 @@ class LabelIndex {
   void find(const Example& x, std::size_t n, std::span<const LabelId> without, float weight,
             Similar& similar) const;
   static void forget(Similar& similar);
+  float similarity(LabelId label, const Similar& similar) const;  // 0 if it was not found
 
   void visit_state(StateVisitor& state, std::size_t labels);
 

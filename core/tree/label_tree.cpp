@@ -97,14 +97,12 @@ void LabelTree::gather(std::size_t k, std::span<const LabelId> without, float we
       evidence[place(found.label)] += share * (log_odds(found.score) - unfound);
     }
   }
-  LabelIndex::forget(scratch.similar);
+  const std::shared_lock lock(index_mutex_);
   if (params_.index_length > 0) {
-    {
-      const std::shared_lock lock(index_mutex_);
-      index_.find(x, std::max(k, params_.index_candidates), without, weight, scratch.similar);
-    }
-    for (const LabelId label : scratch.similar.nearest) {
-      if (counts_[label] > 0.0) place(label);
+    LabelIndex::forget(scratch.similar);
+    index_.find(x, std::max(k, params_.index_candidates), without, weight, scratch.similar);
+    for (const Similar::Near& near : scratch.similar.near) {
+      if (counts_[near.label] > 0.0) place(near.label);
     }
   }
   for (std::size_t i = 0; i < candidates.size(); ++i) {
@@ -117,7 +115,7 @@ float LabelTree::prior(LabelId label, const Scratch& scratch) const {
   const float of_trees = params_.tree_weight * scratch.unfound;
   return params_.index_length == 0
              ? of_trees
-             : of_trees + params_.index_weight * scratch.similar.of_label[label];
+             : of_trees + params_.index_weight * index_.similarity(label, scratch.similar);
 }
 
 // Calls visit(block, candidates) for every block of scorers that has candidates, from the given
@@ -267,6 +265,7 @@ void LabelTree::add_missed(std::span<const LabelId> y, float weight, Scratch& sc
       if (found) std::atomic_ref(found_).fetch_add(weight, std::memory_order_relaxed);
     }
     if (!found && params_.exclusive && counts_[label] > 0.0) {
+      const std::shared_lock lock(index_mutex_);
       scratch.candidates.push_back(label);
       scratch.evidence.push_back(prior(label, scratch));
     }
