@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstring>
+
+#include "linear/simd.hpp"
 
 namespace labeltree {
 namespace {
@@ -34,6 +37,21 @@ constexpr float largest_weight = 1e15f;  // its square must be a number, too
 constexpr float least = 1e-37f;          // products below this count as nothing
 
 }  // namespace
+
+namespace kernel {
+
+// Whether any of 32 products is at least `enough`.
+LABELTREE_CLONES bool any_product(const float* a, const float* b, float enough) {
+  simd::i32x8 any{};
+  for (std::size_t i = 0; i < 32; i += 8) {
+    any |= simd::load(a + i) * simd::load(b + i) >= enough;
+  }
+  std::uint64_t parts[4];
+  std::memcpy(parts, &any, sizeof parts);
+  return (parts[0] | parts[1] | parts[2] | parts[3]) != 0;
+}
+
+}  // namespace kernel
 
 void LabelIndex::resize(std::size_t labels) {
   squared_norm_.resize(labels, 0.0);
@@ -120,12 +138,12 @@ void LabelIndex::visit_postings(std::size_t list, Visit visit) const {
   }
 }
 
+// Where the lists are long beside the number of labels, all labels are looked through afterwards: it
+// is quicker than to write down which were found.
 void LabelIndex::find(const Example& x, std::size_t n, std::span<const LabelId> without,
                       float weight, Similar& similar) const {
   const std::size_t labels = frozen_ ? list_norm_.size() : inverse_norm_.size();
-  const float* norms = frozen_ ? list_norm_.data() : inverse_norm_.data();
   similar.of_label.resize(labels, 0.0f);
-  similar.found.resize(labels + 1);
   std::vector<Similar::LookUp>& look_ups = similar.look_ups;
   look_ups.clear();
   const float scale = unit_scale(x, slots_);
@@ -139,23 +157,23 @@ void LabelIndex::find(const Example& x, std::size_t n, std::span<const LabelId> 
       look_ups.push_back({found, value});
     }
   });
-  float* of_label = similar.of_label.data();
-  LabelId* of_found = similar.found.data();
-  std::size_t found = similar.n_found;
-  for (std::size_t i = 0; i < look_ups.size(); ++i) {
-    if (i + 1 < look_ups.size()) prefetch_postings(look_ups[i + 1].list);
-    const float value = look_ups[i].value;
-    visit_postings(look_ups[i].list, [&](LabelId label, float of_centroid) {
-      const float product = of_centroid * value;
+  similar.all = labels < 8 * look_ups.size() * length_;
+  if (similar.all) {
+    add_up(look_ups, [of_label = similar.of_label.data()](LabelId label, float product) {
+      of_label[label] += product;
+    });
+  } else {
+    similar.found.resize(labels + 1);
+    add_up(look_ups, [of_label = similar.of_label.data(), found = similar.found.data(),
+                      &n_found = similar.n_found](LabelId label, float product) {
       float& sum = of_label[label];
-      of_found[found] = label;  // kept if it is new; a branch would be hard to foresee
-      found += std::bit_cast<std::uint32_t>(sum) == 0;
+      found[n_found] = label;  // kept if it is new; a branch would be hard to foresee
+      n_found += std::bit_cast<std::uint32_t>(sum) == 0;
       sum += product > least ? product : least;  // even if it is none: never zero again
     });
   }
-  similar.n_found = found;
   for (const LabelId label : without) {
-    float& sum = of_label[label];
+    float& sum = similar.of_label[label];
     if (sum == 0.0f) continue;
     const double rest = double{sum} - weight * of_itself;
     const double norm = squared_norm_[label] - 2.0 * weight * sum + double{weight} * weight;
@@ -163,7 +181,21 @@ void LabelIndex::find(const Example& x, std::size_t n, std::span<const LabelId> 
               ? static_cast<float>(rest) * inverse_norm(norm) / inverse_norm_[label]
               : 0.0f;
   }
-  // Those that may be among the best are collected, and thinned out when there are twice as many.
+  select(n, similar);
+}
+
+// Calls add(label, sum * value) for all labels of some lists.
+template <class Add>
+void LabelIndex::add_up(const std::vector<Similar::LookUp>& look_ups, Add add) const {
+  for (std::size_t i = 0; i < look_ups.size(); ++i) {
+    if (i + 1 < look_ups.size()) prefetch_postings(look_ups[i + 1].list);
+    const float value = look_ups[i].value;
+    visit_postings(look_ups[i].list, [&](LabelId label, float sum) { add(label, sum * value); });
+  }
+}
+
+// Those that may be among the best are collected, and thinned out when there are twice as many.
+void LabelIndex::select(std::size_t n, Similar& similar) const {
   std::vector<Similar::Near>& near = similar.near;
   near.clear();
   if (n == 0) return;
@@ -176,15 +208,29 @@ void LabelIndex::find(const Example& x, std::size_t n, std::span<const LabelId> 
                      });
     near.resize(n);
   };
+  const float* of_label = similar.of_label.data();
+  const float* norms = frozen_ ? list_norm_.data() : inverse_norm_.data();
   float enough = std::nextafter(least, 1.0f);
-  for (std::size_t i = 0; i < found; ++i) {
-    const LabelId label = of_found[i];
+  const auto consider = [&](LabelId label) {
     const float similarity = of_label[label] * norms[label];
-    if (!(similarity >= enough) || std::isinf(similarity)) continue;  // no number: a damaged file
+    if (!(similarity >= enough) || std::isinf(similarity)) return;  // no number: a damaged file
     near.push_back({similarity, label});
-    if (near.size() < 2 * n) continue;
+    if (near.size() < 2 * n) return;
     keep_nearest();
     enough = near.back().similarity;
+  };
+  if (similar.all) {
+    constexpr std::size_t together = 32;
+    const std::size_t labels = similar.of_label.size();
+    for (std::size_t begin = 0; begin < labels; begin += together) {
+      const std::size_t end = std::min(begin + together, labels);
+      if (end - begin == together && !kernel::any_product(of_label + begin, norms + begin, enough)) {
+        continue;
+      }
+      for (std::size_t label = begin; label < end; ++label) consider(static_cast<LabelId>(label));
+    }
+  } else {
+    for (std::size_t i = 0; i < similar.n_found; ++i) consider(similar.found[i]);
   }
   keep_nearest();
 }
@@ -196,7 +242,9 @@ float LabelIndex::similarity(LabelId label, const Similar& similar) const {
 }
 
 void LabelIndex::forget(Similar& similar) {
+  if (similar.all) std::fill(similar.of_label.begin(), similar.of_label.end(), 0.0f);
   for (std::size_t i = 0; i < similar.n_found; ++i) similar.of_label[similar.found[i]] = 0.0f;
+  similar.all = false;
   similar.n_found = 0;
 }
 

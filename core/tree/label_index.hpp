@@ -16,7 +16,8 @@ namespace labeltree {
 // How similar labels are to an example; memory that one thread uses and uses again.
 struct Similar {
   std::vector<float> of_label;    // c . x; zero for labels not found
-  std::vector<LabelId> found;     // the first n_found of it
+  bool all = false;               // any label may have been found
+  std::vector<LabelId> found;     // else these: the first n_found of it
   std::size_t n_found = 0;
   struct Near {
     float similarity;
@@ -69,6 +70,8 @@ class LabelIndex {
   std::vector<Posting>& list_to_add_to(std::size_t slot);
   void prefetch_postings(std::size_t list) const;
   template <class Visit> void visit_postings(std::size_t list, Visit visit) const;
+  template <class Add> void add_up(const std::vector<Similar::LookUp>& look_ups, Add add) const;
+  void select(std::size_t n, Similar& similar) const;
   void visit_frozen(StateVisitor& state, std::size_t labels);
 
   std::size_t length_;
