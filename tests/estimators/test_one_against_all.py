@@ -61,7 +61,7 @@ def test_label_sets_decide_as_the_reference():
     X, first = make_multiclass(200, 9, n_features=64, nnz=6)
     sets = [sorted({int(label), int(label * 7 % 5)}) if label else [] for label in first]
     settings = {"loss": "logistic", "update": "adaptive", "scale": "none", "step": 0.5}
-    reference = OneAgainstAll(**settings, min_gradient=1e-3)
+    reference = OneAgainstAll(**settings, min_gradient=0.03)
     rows = as_dicts(X.toarray())
     predicted = [reference.learn(x, set(labels)) for x, labels in zip(rows, sets, strict=True)]
     clf = OneAgainstAllClassifier(**settings).partial_fit(X, sets)

@@ -110,14 +110,20 @@ class OnlineClassifier(Predictor):
             frozen=self.compiled_,
         )
 
-    def _rule(self, step: float, loss: str = "logistic", update: str = "adaptive") -> _core.Rule:
+    def _rule(
+        self,
+        step: float,
+        loss: str = "logistic",
+        update: str = "adaptive",
+        min_gradient: float | None = None,
+    ) -> _core.Rule:
         """Return how models of the bank learn."""
         return _core.Rule(
             loss=getattr(_core.Loss, loss),
             update=getattr(_core.Update, update),
             step=step,
             power=self._fixed.get("power", 0.0),
-            min_gradient=self._fixed["min_gradient"],
+            min_gradient=self._fixed["min_gradient"] if min_gradient is None else min_gradient,
         )
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, verbose: int = 0) -> Self:

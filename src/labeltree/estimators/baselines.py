@@ -24,7 +24,9 @@ class FixedTreeClassifier(TreeClassifier):
         What the regressors minimise.
     step : float, default=None
         Size of the steps; None takes 1.5 for sparse rows and 0.4 for dense ones.
-    scale, layout, bits, min_gradient, passes, shuffle, random_state, n_jobs
+    min_gradient : float, default=1e-3
+        As for `OneAgainstAllClassifier`.
+    scale, layout, bits, passes, shuffle, random_state, n_jobs
         As for `OneAgainstAllClassifier`; `n_jobs` is for prediction.
     """
 

@@ -53,13 +53,15 @@ class LabelTreeClassifier(TreeClassifier):
         Size of the steps of the trees; None takes 1.5 for sparse rows of one label each, and 0.4
         for others.
     scorer_step : float, default=None
-        Size of the steps of the scorers; None takes 0.4 for rows of one label each, 0.3 for sets
-        on sparse rows of unit length, whose steps are plain, and 0.2 for other sets.
+        Size of the steps of the scorers; None takes 0.5 for rows of one label each, 0.3 for sets
+        on sparse rows of unit length, whose steps are plain, and 0.1 for other sets.
     threshold : float, default=0.5
         Labels of a set are predicted from this probability on.
-    scale, layout, bits, min_gradient
+    scale, layout, bits
         As for `OneAgainstAllClassifier`, but tables have eight times as many weights by default,
         and the weights of trees and scorers must fit into one to be kept in a dense layout.
+    min_gradient : float, default=0.03
+        As for `OneAgainstAllClassifier`, of trees and scorers.
     passes, shuffle, random_state, n_jobs
         As for `OneAgainstAllClassifier`; `n_jobs` is for prediction.
     learn_jobs : int, default=1
@@ -139,7 +141,7 @@ class LabelTreeClassifier(TreeClassifier):
         scale: Literal["auto", "max", "none"] = "auto",
         layout: Literal["auto", "dense", "hashed"] = "auto",
         bits: int | None = None,
-        min_gradient: float = 1e-3,
+        min_gradient: float = 0.03,
         passes: int = 3,
         shuffle: bool = True,
         random_state: Any = None,
@@ -180,7 +182,7 @@ class LabelTreeClassifier(TreeClassifier):
         self._settle_lines(batch, models, streaming=streaming)
         sets = batch.targets.multilabel
         self.scorer_update_ = "sgd" if words and sets else "adaptive"
-        self.scorer_step_ = self.scorer_step or (0.4 if not sets else 0.3 if words else 0.2)
+        self.scorer_step_ = self.scorer_step or (0.5 if not sets else 0.3 if words else 0.1)
 
     def _make_learner(self) -> _core.LabelTree:
         fixed = self._fixed

@@ -32,7 +32,9 @@ class LOMTreeClassifier(TreeClassifier):
         What the regressors minimise.
     step : float, default=None
         Size of the steps; None takes 1.0 for sparse rows and 0.5 for dense ones.
-    scale, layout, bits, min_gradient
+    scale, layout, bits
+        As for `OneAgainstAllClassifier`.
+    min_gradient : float, default=1e-3
         As for `OneAgainstAllClassifier`.
     passes, shuffle, random_state, n_jobs
         As for `OneAgainstAllClassifier`; `n_jobs` is for prediction.

@@ -52,7 +52,9 @@ class ProbabilityTreeClassifier(TreeClassifier):
         rows with label sets.
     threshold : float, default=0.5
         Labels of a set are predicted from this probability on.
-    scale, layout, bits, min_gradient
+    scale, layout, bits
+        As for `OneAgainstAllClassifier`.
+    min_gradient : float, default=1e-3
         As for `OneAgainstAllClassifier`.
     passes, shuffle, random_state, n_jobs
         As for `OneAgainstAllClassifier`; `n_jobs` is for prediction.

@@ -52,8 +52,10 @@ class RecallTreeClassifier(TreeClassifier):
         Size of the routers' steps; None takes 1.0 for sparse rows and 0.25 for dense ones.
     scorer_step : float, default=1.0
         Size of the scorers' steps.
-    scale, layout, bits, min_gradient
+    scale, layout, bits
         As for `OneAgainstAllClassifier`.
+    min_gradient : float, default=0.03
+        As for `OneAgainstAllClassifier`, of routers and scorers.
     passes, shuffle, random_state, n_jobs
         As for `OneAgainstAllClassifier`; `n_jobs` is for prediction.
 
@@ -106,7 +108,7 @@ class RecallTreeClassifier(TreeClassifier):
         scale: Literal["auto", "max", "none"] = "auto",
         layout: Literal["auto", "dense", "hashed"] = "auto",
         bits: int | None = None,
-        min_gradient: float = 1e-3,
+        min_gradient: float = 0.03,
         passes: int = 3,
         shuffle: bool = True,
         random_state: Any = None,
