@@ -9,6 +9,7 @@
 
 #include "hash.hpp"
 #include "labels.hpp"
+#include "linear/simd.hpp"
 #include "state.hpp"
 
 namespace labeltree {
@@ -24,10 +25,23 @@ class NodeLabels {
   std::uint32_t find(std::uint32_t node, LabelId label) const {
     if (slots_.empty()) return absent;
     const std::uint64_t key = std::uint64_t{node} << 32 | label;
-    for (std::size_t i = mix64(key) & mask(); slots_[i] != absent; i = (i + 1) & mask()) {
+    for (std::size_t i = first(node, label); slots_[i] != absent; i = (i + 1) & mask()) {
       if (keys_[slots_[i]] == key) return slots_[i];
     }
     return absent;
+  }
+
+  // Asks for what `find` reads first.
+  LABELTREE_INLINE void prefetch(std::uint32_t node, LabelId label) const {
+    if (!slots_.empty()) __builtin_prefetch(&slots_[first(node, label)]);
+  }
+
+  // What `find` is likely to answer; asks for the key that it would check.
+  LABELTREE_INLINE std::uint32_t guess(std::uint32_t node, LabelId label) const {
+    if (slots_.empty()) return absent;
+    const std::uint32_t index = slots_[first(node, label)];
+    if (index != absent) __builtin_prefetch(&keys_[index]);
+    return index;
   }
 
   // The index, a new one if there is none yet.
@@ -56,6 +70,9 @@ class NodeLabels {
 
  private:
   std::size_t mask() const { return slots_.size() - 1; }
+  std::size_t first(std::uint32_t node, LabelId label) const {
+    return mix64(std::uint64_t{node} << 32 | label) & mask();
+  }
 
   void place(std::uint32_t index) {
     std::size_t i = mix64(keys_[index]) & mask();

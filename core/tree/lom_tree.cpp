@@ -158,6 +158,12 @@ void LomTree::learn_one(LabelId y, float weight, bool /*seen*/, Scratch& scratch
   const Example x = scratch.examples[0];
   std::uint32_t j = root_;
   while (true) {
+    const std::uint32_t guess = node_labels_.guess(serial_[j], y);
+    if (guess != NodeLabels::absent) {
+      __builtin_prefetch(&reached_[guess]);
+      __builtin_prefetch(&label_score_sum_[guess]);
+      __builtin_prefetch(&label_score_weight_[guess]);
+    }
     std::uint32_t index = node_labels_.add(serial_[j], y);
     if (index == reached_.size()) {
       reached_.push_back(0.0);
@@ -188,6 +194,8 @@ void LomTree::learn_one(LabelId y, float weight, bool /*seen*/, Scratch& scratch
       update_c(j);
       return;
     }
+    node_labels_.prefetch(serial_[left_[j]], y);
+    node_labels_.prefetch(serial_[right_[j]], y);
     j = train(j, index, x, weight) ? right_[j] : left_[j];
   }
 }

@@ -38,10 +38,11 @@ std::uint32_t RecallTree::add_node(std::uint32_t depth) {
   return static_cast<std::uint32_t>(nodes() - 1);
 }
 
-// F, growing with the labels.
+// F of one tree, growing with the labels.
 std::size_t RecallTree::candidate_count() const {
   if (params_.candidates > 0) return params_.candidates;
-  return std::max<std::size_t>(4, 4 * std::bit_width(std::max<std::size_t>(1, learned_labels()) - 1));
+  const std::size_t all = 4 * std::bit_width(std::max<std::size_t>(1, learned_labels()) - 1);
+  return std::max<std::size_t>(4, (all + params_.trees - 1) / params_.trees);
 }
 
 double RecallTree::count(std::uint32_t node, LabelId y) const {
@@ -78,6 +79,13 @@ bool RecallTree::stops(std::uint32_t node, std::uint32_t child) const {
 void RecallTree::update_router(const Example& x, LabelId y, float weight, std::uint32_t node,
                                std::uint32_t root) {
   const std::uint32_t l = left_[node], r = right_[node];
+  node_labels_.prefetch(l, y);
+  node_labels_.prefetch(r, y);
+  const float p = bank_.predict(router_[node], x);
+  for (const std::uint32_t child : {l, r}) {
+    const std::uint32_t index = node_labels_.guess(child, y);
+    if (index != NodeLabels::absent) __builtin_prefetch(&node_label_count_[index]);
+  }
   const double if_left = (total_[l] + weight) * entropy_with(l, y, weight) + total_[r] * entropy(r);
   const double if_right = total_[l] * entropy(l) + (total_[r] + weight) * entropy_with(r, y, weight);
   const double bits = (if_right - if_left) / weight;
@@ -87,7 +95,6 @@ void RecallTree::update_router(const Example& x, LabelId y, float weight, std::u
     // Further trees differ from the first in where a label starts.
     go_left = mix64(std::uint64_t{node} << 32 | y) >> 63;
   }
-  const float p = bank_.predict(router_[node], x);
   bank_.learn(router_[node], x, p, go_left ? 1.0f : -1.0f,
               weight * static_cast<float>(std::abs(bits)), params_.router);
 }

@@ -24,7 +24,7 @@ enum class PathFeatures { path, node, none };
 struct RecallTreeParams {
   Rule router;
   Rule scorer;
-  std::size_t candidates = 0;  // F; 0: 4 ceil(log2 K) for the K labels learned so far
+  std::size_t candidates = 0;  // F of each tree; 0: they share 4 ceil(log2 K), of K labels so far
   std::size_t max_depth = 0;   // 0: no limit
   std::size_t trees = 1;       // trees that share the scorers; their candidates are united
   float bound = 1.0f;          // lambda of eq. (1)

@@ -101,7 +101,8 @@ class RecallTree:
     def F(self):  # noqa: N802
         if self.fixed_candidates:
             return self.fixed_candidates
-        return max(4, 4 * math.ceil(math.log2(max(1, len(self.labels)))))
+        shared = 4 * math.ceil(math.log2(max(1, len(self.labels))))
+        return max(4, math.ceil(shared / len(self.roots)))
 
     @property
     def kept(self):

@@ -29,8 +29,9 @@ class RecallTreeClassifier(TreeClassifier):
     Parameters
     ----------
     candidates : int, default=None
-        Candidates from each tree. None takes ``4 * ceil(log2(K))`` for the K labels learned so far.
-    n_trees : int, default=2
+        Candidates from each tree. None shares ``4 * ceil(log2(K))`` among the trees, for the K
+        labels learned so far.
+    n_trees : int, default=3
         Trees that share the scorers; their candidates are united.
     max_depth : int, default=None
         Largest depth of a node.
@@ -95,7 +96,7 @@ class RecallTreeClassifier(TreeClassifier):
         self,
         *,
         candidates: int | None = None,
-        n_trees: int = 2,
+        n_trees: int = 3,
         max_depth: int | None = None,
         stop: Literal["fit", "bernstein"] = "fit",
         bound: float = 1.0,
