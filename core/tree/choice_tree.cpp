@@ -162,7 +162,7 @@ void ChoiceTree::learn(std::span<const LabelId> labels, const Example& x, float 
 void ChoiceTree::search(const Example& x, std::size_t n, std::size_t width_of_beam, const Bank& bank,
                         const std::vector<double>& counts, Beam& beam,
                         std::vector<ScoredLabel>& found) const {
-  if (nodes() == 0) return;
+  if (nodes() == 0 || n == 0) return;
   auto& [level, below, leaves] = beam;
   level.clear();
   leaves.clear();
@@ -181,7 +181,7 @@ void ChoiceTree::search(const Example& x, std::size_t n, std::size_t width_of_be
         (is_leaf(child) ? leaves : below).push_back({log_probability + log_p[c], child});
       }
     }
-    keep_best(below, std::max(width_of_beam, n));
+    keep_best(below, width_of_beam);
     level.swap(below);
   }
   std::erase_if(leaves, [&](const Reached& leaf) { return counts[label_[leaf.node]] == 0.0; });

@@ -41,8 +41,8 @@ class ChoiceTree {
              std::vector<std::uint32_t>& above) const;
 
   // Appends up to `n` labels, the most probable first, with their log-probabilities: level by level,
-  // expanding the `width_of_beam` most probable nodes of each, or `n` if that is more. Labels of
-  // count zero are passed over. `beam` is memory to be used again.
+  // expanding the `width_of_beam` most probable nodes of each. Labels of count zero are passed over.
+  // `beam` is memory to be used again.
   void search(const Example& x, std::size_t n, std::size_t width_of_beam, const Bank& bank,
               const std::vector<double>& counts, Beam& beam, std::vector<ScoredLabel>& found) const;
 

@@ -19,15 +19,16 @@ class KeptCandidates {
   // Forgets all, and makes room for `rows` rows of at most `most` candidates.
   void reset(std::size_t rows, std::size_t most) {
     constexpr std::size_t limit = std::size_t{1} << 28;  // bytes
+    *this = {};
     most_ = std::max<std::size_t>(most, 1);
-    rows = std::min(rows, limit / (most_ * (sizeof(LabelId) + sizeof(float))));
-    size_.assign(rows, 0);
-    label_.resize(rows * most_);
-    evidence_.resize(rows * most_);
-    if (rows > 0) return;
-    label_.shrink_to_fit();
-    evidence_.shrink_to_fit();
+    const std::size_t kept = std::min(rows, limit / (most_ * (sizeof(LabelId) + sizeof(float))));
+    label_.resize(kept * most_);
+    evidence_.resize(kept * most_);
+    size_.resize(kept, 0);
+    rows_ = rows;
   }
+
+  std::size_t rows() const { return rows_; }
 
   bool has(std::size_t row) const { return row < size_.size() && size_[row] > 0; }
 
@@ -45,6 +46,7 @@ class KeptCandidates {
   }
 
  private:
+  std::size_t rows_ = 0;  // that there was to be room for
   std::size_t most_ = 1;
   std::vector<std::uint32_t> size_;  // of each row; 0 if it is not kept
   std::vector<LabelId> label_;       // `most_` for each row

@@ -56,12 +56,12 @@ void LabelTree::add_scorer(LabelId label) {
   scorer_[label] = next_scorer_++;
 }
 
-// Beside an index, nothing that proposes candidates changes in later passes.
+// Beside an index, nothing that proposes candidates changes in later passes, but for scorers that
+// share a line of a hashed table with a tree.
 void LabelTree::begin_pass(bool again, std::size_t rows) {
-  const bool keep = again && rows > 0 && params_.index_length > 0;
-  if (!keep || !again_) {
-    kept_.reset(keep ? rows : 0,
-                trees_.size() * params_.tree_candidates + params_.index_candidates + 1);
+  const std::size_t kept = again && params_.index_length > 0 ? rows : 0;
+  if (!again_ || kept != kept_.rows()) {
+    kept_.reset(kept, trees_.size() * params_.tree_candidates + params_.index_candidates + 1);
   }
   again_ = again;
 }
@@ -88,7 +88,7 @@ void LabelTree::gather(std::size_t k, std::span<const LabelId> without, float we
   const std::size_t wanted = std::max(k, params_.tree_candidates);
   for (const ChoiceTree& tree : trees_) {
     scratch.found.clear();
-    tree.search(x, wanted, params_.beam, bank_, counts_, scratch.beam, scratch.found);
+    tree.search(x, wanted, std::max(k, params_.beam), bank_, counts_, scratch.beam, scratch.found);
     const float unfound =
         scratch.found.empty() ? -surest : log_odds(scratch.found.back().score - gap);
     const auto share = 1.0f / static_cast<float>(trees_.size());
@@ -97,8 +97,9 @@ void LabelTree::gather(std::size_t k, std::span<const LabelId> without, float we
       evidence[place(found.label)] += share * (log_odds(found.score) - unfound);
     }
   }
-  const std::shared_lock lock(index_mutex_);
+  std::shared_lock lock(index_mutex_, std::defer_lock);
   if (params_.index_length > 0) {
+    lock.lock();
     LabelIndex::forget(scratch.similar);
     index_.find(x, std::max(k, params_.index_candidates), without, weight, scratch.similar);
     for (const Similar::Near& near : scratch.similar.near) {
@@ -253,6 +254,7 @@ void LabelTree::make_places(std::span<const LabelId> y, Scratch& scratch) {
   for (const LabelId label : scratch.candidates) {
     if (scorer_[label] == none) add_scorer(label);
   }
+  scratch.scores.clear();  // new scorers may have met others in a hashed table
 }
 
 // The true label learns even if it was missed. Of a set this would favour labels that are often
@@ -265,7 +267,8 @@ void LabelTree::add_missed(std::span<const LabelId> y, float weight, Scratch& sc
       if (found) std::atomic_ref(found_).fetch_add(weight, std::memory_order_relaxed);
     }
     if (!found && params_.exclusive && counts_[label] > 0.0) {
-      const std::shared_lock lock(index_mutex_);
+      std::shared_lock lock(index_mutex_, std::defer_lock);
+      if (params_.index_length > 0) lock.lock();
       scratch.candidates.push_back(label);
       scratch.evidence.push_back(prior(label, scratch));
     }
@@ -276,7 +279,9 @@ void LabelTree::learn_set(std::span<const LabelId> y, float weight, bool ranked,
                           Scratch& scratch) {
   const Example x = scratch.examples[0];
   std::shared_lock lock(growth_);
-  if (kept_.has(scratch.row)) {
+  if (again_ && !params_.scorers) {  // nothing would learn from candidates
+    scratch.candidates.clear();
+  } else if (kept_.has(scratch.row)) {
     kept_.restore(scratch.row, scratch.candidates, scratch.evidence);
     scratch.scores.clear();
   } else {

@@ -25,7 +25,7 @@ struct LabelTreeParams {
   Rule scorer;
   std::size_t trees = 1;
   std::size_t tree_candidates = 10;   // of each tree
-  std::size_t beam = 10;              // nodes expanded on each level
+  std::size_t beam = 10;              // nodes expanded on each level, or the labels asked for
   float alpha = 0.8f;                 // of the trees
   float tree_weight = 0.5f;
   std::size_t index_length = 0;       // labels kept for a feature; 0: no index

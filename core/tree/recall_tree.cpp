@@ -9,7 +9,10 @@ namespace labeltree {
 
 namespace {
 
-constexpr std::size_t largest_candidate_count = 4 * 32;  // F for 2^32 labels
+// What trees share between them, if nothing else is asked for: F of one tree.
+std::size_t share(std::size_t log2_labels, std::size_t trees) {
+  return std::max<std::size_t>(4, (4 * log2_labels + trees - 1) / trees);
+}
 
 }  // namespace
 
@@ -41,8 +44,7 @@ std::uint32_t RecallTree::add_node(std::uint32_t depth) {
 // F of one tree, growing with the labels.
 std::size_t RecallTree::candidate_count() const {
   if (params_.candidates > 0) return params_.candidates;
-  const std::size_t all = 4 * std::bit_width(std::max<std::size_t>(1, learned_labels()) - 1);
-  return std::max<std::size_t>(4, (all + params_.trees - 1) / params_.trees);
+  return share(std::bit_width(std::max<std::size_t>(1, learned_labels()) - 1), params_.trees);
 }
 
 double RecallTree::count(std::uint32_t node, LabelId y) const {
@@ -110,7 +112,7 @@ void RecallTree::update_candidates(LabelId y, float weight, std::uint32_t node) 
   c += weight;
   total_[node] += weight;
   // As many as F can ever be, so that none is missing when it grows.
-  top_[node].update(y, c, params_.candidates > 0 ? params_.candidates : largest_candidate_count);
+  top_[node].update(y, c, params_.candidates > 0 ? params_.candidates : share(32, params_.trees));
 }
 
 // Asks for the weights of a candidate's scorer while another's are worked on.

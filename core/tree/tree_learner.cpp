@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <limits>
 
 namespace labeltree {
@@ -18,6 +19,10 @@ void TreeLearner::visit_state(StateVisitor& state) {
   state.array("counts", counts_);
   bank_.visit_state(state);
   if (!state.restoring()) return;
+  for (const double count : counts_) {
+    StateVisitor::require(std::isfinite(count) && count >= 0.0,
+                          "the saved model has a label with a count that is none");
+  }
   learned_labels_ = labels() - std::count(counts_.begin(), counts_.end(), 0.0);
 }
 

@@ -247,7 +247,7 @@ def header_size(path):
 @pytest.mark.parametrize("layout", ["dense", "hashed"])
 def test_damaged_files_are_refused_or_harmless(name, layout, tmp_path):
     """Without the checksum, any byte may be wrong: the model is refused, or answers something."""
-    X, y = make_multiclass(300, 20, n_features=64, nnz=6)
+    X, y = make_multiclass(300, 70, n_features=64, nnz=6)
     clf = make(name, layout=layout, bits=12).fit(X, y).compile()
     path = tmp_path / "m"
     clf.save(path)

@@ -13,7 +13,7 @@ CHANGED = pytest.mark.parametrize(
     [
         {"n_trees": 2},
         {"candidates": 2},
-        {"beam": 1, "candidates": 2},
+        {"candidates": 2, "beam": 1},
         {"alpha": 0.0},
         {"index_length": 128},
         {"index_length": 2},

@@ -123,7 +123,7 @@ class ChoiceTree:
             inner = sorted([one for one in level if one[0].label is None], key=order)
             level = [
                 (child, q + math.log(p[c]))
-                for node, q in inner[: max(beam, n)]
+                for node, q in inner[:beam]
                 for p in [self.child_probabilities(node, x)]
                 for c, child in node.children.items()
             ]
@@ -237,7 +237,7 @@ class LabelTree:
         wanted = max(k, self.tree_candidates)
         odds, unfound = [], []
         for tree in self.trees:
-            found = tree.search(x, wanted, self.beam, self.counts)
+            found = tree.search(x, wanted, max(k, self.beam), self.counts)
             odds.append({label: log_odds(p) for label, p in found})
             unfound.append(log_odds(found[-1][1] - GAP) if found else -SUREST)
         similar = {}

@@ -107,7 +107,7 @@ class RecallTree:
     @property
     def kept(self):
         """How many labels of a node are at hand: as many as F can ever be."""
-        return self.fixed_candidates or 128
+        return self.fixed_candidates or max(4, math.ceil(128 / len(self.roots)))
 
     def stops(self, node, child):
         if self.stop == "fit":

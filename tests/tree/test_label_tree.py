@@ -226,9 +226,19 @@ class TestReference:
         )
 
     @pytest.mark.parametrize("sets", [False, True])
-    @pytest.mark.parametrize("beam", [1, 2, 100])
+    @pytest.mark.parametrize("beam", [1, 2, 4, 100])
     def test_beams(self, sets, beam):
         self.compare(sets=sets, beam=beam, tree_candidates=2, labels=60)
+
+    @pytest.mark.parametrize("sets", [False, True])
+    @pytest.mark.parametrize(
+        ("labels", "index_length"), [(300, 1), (300, 2), (150, 4), (100, 4)], ids=str
+    )
+    def test_indexes_of_few_and_of_many_labels(self, sets, labels, index_length):
+        """Short lists beside many labels, long lists beside few, and rows between them."""
+        self.compare(
+            sets=sets, labels=labels, index_length=index_length, tree_candidates=2, passes=2
+        )
 
     @pytest.mark.parametrize("sets", [False, True])
     @pytest.mark.parametrize("organize", [False, True])

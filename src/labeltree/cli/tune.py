@@ -20,7 +20,8 @@ from labeltree.cli.training import Given, Training
 from labeltree.data import stream
 from labeltree.estimators import OnlineClassifier
 
-_NOT_TUNED = {"bits", "layout", "min_gradient"}  # what they buy is memory and time
+# Memory and time, and a limit that hardly depends on the data.
+_NOT_TUNED = {"bits", "layout", "min_gradient"}
 _CHANGED = 0.5  # the share of its parameters in which a trial differs from the defaults
 
 

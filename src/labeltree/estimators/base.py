@@ -162,7 +162,8 @@ class OnlineClassifier(Predictor):
         meter = Meter(self.passes, batch.matrix.rows, verbose)
         try:
             for number in range(self.passes):
-                self._learner.begin_pass(again=number > 0, rows=batch.matrix.rows)
+                rows = batch.matrix.rows if self.passes > 2 else 0  # what to keep for a third
+                self._learner.begin_pass(again=number > 0, rows=rows)
                 if self.shuffle:
                     order = random.permutation(batch.matrix.rows)
                 for part in meter.parts(order):

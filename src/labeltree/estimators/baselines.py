@@ -25,7 +25,8 @@ class FixedTreeClassifier(TreeClassifier):
     step : float, default=None
         Size of the steps; None takes 1.5 for sparse rows and 0.4 for dense ones.
     min_gradient : float, default=1e-3
-        As for `OneAgainstAllClassifier`.
+        A model does not learn from examples on which its loss has a smaller slope. 0 learns from
+        every example.
     scale, layout, bits, passes, shuffle, random_state, n_jobs
         As for `OneAgainstAllClassifier`; `n_jobs` is for prediction.
     """

@@ -37,7 +37,8 @@ class LabelTreeClassifier(TreeClassifier):
     candidates : int, default=10
         Labels that each tree proposes.
     beam : int, default=10
-        Nodes that the search for them expands on each level of a tree.
+        Nodes that the search for them expands on each level of a tree; as many as the labels
+        asked for, if these are more.
     alpha : float, default=0.8
         How much balance counts when a new label is placed, as for `ProbabilityTreeClassifier`.
     index_length : int, default=None
@@ -61,7 +62,8 @@ class LabelTreeClassifier(TreeClassifier):
         As for `OneAgainstAllClassifier`, but tables have eight times as many weights by default,
         and the weights of trees and scorers must fit into one to be kept in a dense layout.
     min_gradient : float, default=0.03
-        As for `OneAgainstAllClassifier`, of trees and scorers.
+        Neither tree nor scorer learns from examples on which its loss has a smaller slope. 0
+        learns from every example.
     passes, shuffle, random_state, n_jobs
         As for `OneAgainstAllClassifier`; `n_jobs` is for prediction.
     learn_jobs : int, default=1

@@ -35,7 +35,8 @@ class LOMTreeClassifier(TreeClassifier):
     scale, layout, bits
         As for `OneAgainstAllClassifier`.
     min_gradient : float, default=1e-3
-        As for `OneAgainstAllClassifier`.
+        A model does not learn from examples on which its loss has a smaller slope. 0 learns from
+        every example.
     passes, shuffle, random_state, n_jobs
         As for `OneAgainstAllClassifier`; `n_jobs` is for prediction.
 

@@ -71,7 +71,7 @@ class OneAgainstAllClassifier(OnlineClassifier):
         How many of them were learned.
     progress_ : Progress
         Progressive validation: the error on each example before it was learned.
-    scale_, layout_, bits_
+    scale_, layout_, bits_, min_gradient_
         What "auto" and None became. A dense layout for sparse rows is called "lines": the weights
         of eight labels for one feature lie side by side.
 

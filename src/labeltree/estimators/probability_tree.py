@@ -21,8 +21,8 @@ class ProbabilityTreeClassifier(TreeClassifier):
 
     The probability of a label is the product of the estimates on its path: training follows one
     path, and so does asking for the probability of a given label. The best labels are found by
-    best-first search. A new label is inserted where it fits and where the tree is short
-    (Beygelzimer, Langford, Lifshits, Sorkin & Strehl 2009, Algorithm 3).
+    best-first search, those of sets level by level. A new label is inserted where it fits and
+    where the tree is short (Beygelzimer, Langford, Lifshits, Sorkin & Strehl 2009, Algorithm 3).
 
     Rows may have sets of labels: a node then asks, for each of its eight children, whether any
     label of the row lies below it, and every label has a probability of its own.
@@ -40,7 +40,8 @@ class ProbabilityTreeClassifier(TreeClassifier):
     search_budget : int, default=8
         Nodes that the search may expand for each label asked for; past it only the likeliest child
         is followed. For label sets, the nodes that it expands on each level. 0 sets no limit: the
-        labels returned are then exactly the most probable.
+        labels returned are then exactly the most probable, and for label sets the whole tree is
+        looked through.
     copy_leaves : bool, default=False
         Whether a leaf that is split hands a copy of its regressor to its old label, as published.
         In the hashed layout this costs a visit to every feature seen; it has not helped. Leaves
@@ -55,7 +56,8 @@ class ProbabilityTreeClassifier(TreeClassifier):
     scale, layout, bits
         As for `OneAgainstAllClassifier`.
     min_gradient : float, default=1e-3
-        As for `OneAgainstAllClassifier`.
+        A model does not learn from examples on which its loss has a smaller slope. 0 learns from
+        every example.
     passes, shuffle, random_state, n_jobs
         As for `OneAgainstAllClassifier`; `n_jobs` is for prediction.
 

@@ -29,8 +29,8 @@ class RecallTreeClassifier(TreeClassifier):
     Parameters
     ----------
     candidates : int, default=None
-        Candidates from each tree. None shares ``4 * ceil(log2(K))`` among the trees, for the K
-        labels learned so far.
+        Candidates from each tree. None shares ``4 * ceil(log2(K))`` among the trees, at least 4
+        each, for the K labels learned so far.
     n_trees : int, default=3
         Trees that share the scorers; their candidates are united.
     max_depth : int, default=None
@@ -56,7 +56,8 @@ class RecallTreeClassifier(TreeClassifier):
     scale, layout, bits
         As for `OneAgainstAllClassifier`.
     min_gradient : float, default=0.03
-        As for `OneAgainstAllClassifier`, of routers and scorers.
+        Neither router nor scorer learns from examples on which its loss has a smaller slope. 0
+        learns from every example.
     passes, shuffle, random_state, n_jobs
         As for `OneAgainstAllClassifier`; `n_jobs` is for prediction.
 
