@@ -66,6 +66,10 @@ void Bank::resize(std::size_t models) {
   models_ = models;
 }
 
+void Bank::reserve(std::size_t models) {
+  visit_learning([&](auto& weights) { weights.resize(models); });
+}
+
 std::size_t Bank::add_block() {
   const std::size_t block = (models() + 7) / 8;
   resize(8 * (block + 1));

@@ -44,6 +44,9 @@ class Bank {
 
   // Makes room for at least this many models; new ones start from zero weights.
   void resize(std::size_t models);
+
+  // Makes room for so many models at once: weights that grow are copied.
+  void reserve(std::size_t models);
   std::size_t models() const { return models_; }
   // Adds eight models that learn8 and predict8 take at once; returns their block.
   std::size_t add_block();

@@ -85,6 +85,14 @@ void ChoiceTree::organize(LabelClusters& clusters, Bank& bank) {
   }
 }
 
+std::size_t ChoiceTree::inner_nodes(std::size_t labels) {
+  std::size_t nodes = labels > 1;
+  for (std::size_t c = 0; labels > 1 && c < width; ++c) {
+    nodes += inner_nodes(labels * (c + 1) / width - labels * c / width);
+  }
+  return nodes;
+}
+
 void ChoiceTree::child_probabilities(std::uint32_t node, const Example& x, const Bank& bank,
                                      float* p) const {
   bank.predict8(block(node), x, p);

@@ -31,6 +31,9 @@ class ChoiceTree {
   // Builds the tree top-down from clusters; it must be empty.
   void organize(LabelClusters& clusters, Bank& bank);
 
+  // How many inner nodes, of eight models each, it makes for so many labels.
+  static std::size_t inner_nodes(std::size_t labels);
+
   // Makes a leaf of a label that has none.
   void insert(LabelId label, const Example& x, Bank& bank);
 

@@ -42,6 +42,8 @@ void LabelTree::resize(std::size_t labels) {
 // candidates together, share their lines.
 void LabelTree::organize(const Matrix& X, const LabelSets& y) {
   LabelClusters clusters(X, y, labels(), params_.seed);
+  const std::size_t known = clusters.labels().size();
+  bank_.reserve(8 * trees_.size() * ChoiceTree::inner_nodes(known) + (known + 7) / 8 * 8);
   for (ChoiceTree& tree : trees_) tree.organize(clusters, bank_);
   if (!params_.scorers || trees_.empty()) return;
   for (std::uint32_t node = 0; node < trees_[0].nodes(); ++node) {

@@ -118,6 +118,7 @@ void bind_tree(nb::module_& m) {
           nb::arg("tree_candidates"), nb::arg("beam"), nb::arg("alpha"),
           nb::arg("tree_weight"), nb::arg("index_length"), nb::arg("index_candidates"),
           nb::arg("index_weight"), nb::arg("scorers"), nb::arg("exclusive"), nb::arg("seed"))
+      .def_static("inner_nodes", &ChoiceTree::inner_nodes, nb::arg("labels"))
       .def(
           "organize",
           [](LabelTree& self, const BoundMatrix& X, const BoundLabelSets& y) {

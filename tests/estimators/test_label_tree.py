@@ -156,3 +156,13 @@ class TestThreadsThatLearn:
         b = LabelTreeClassifier(random_state=0).fit(X[:500], y[:500])
         for name, array in a._learner.state().items():
             np.testing.assert_array_equal(b._learner.state()[name], array, name)
+
+
+def test_the_hashed_table_is_as_large_as_the_rows_need():
+    """One of 2 ** 26 weights for rows that use few of them would cost half a gigabyte."""
+    X, y = make_multiclass(2000, 500, n_features=2**20, nnz=10, random_state=0)
+    clf = LabelTreeClassifier(random_state=0, passes=1).fit(X, y)
+    assert clf.layout_ == "hashed"
+    assert 16 <= clf.bits_ <= 21
+    larger = LabelTreeClassifier(random_state=0, passes=1, bits=24).fit(X, y)
+    assert clf.progress_.error == pytest.approx(larger.progress_.error, abs=0.02)

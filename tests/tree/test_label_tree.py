@@ -460,6 +460,15 @@ def test_kept_candidates_are_those_that_would_be_found_again(sets, index_length)
             np.testing.assert_array_equal(state[name], array, name)
 
 
+@pytest.mark.parametrize("labels", [1, 2, 8, 9, 100, 513, 1193])
+def test_room_is_made_for_the_nodes_of_an_organized_tree(labels):
+    core = make_core(labels, labels)
+    X, y = np.eye(labels, dtype=np.float32), np.arange(labels)
+    core.organize(as_rows(X), as_sets(y))
+    inner = np.sum(core.state()["tree0_label"] == NONE)
+    assert _core.LabelTree.inner_nodes(labels) == inner
+
+
 def test_a_learned_label_is_predicted_where_the_search_finds_none():
     """An organized tree has leaves that were not learned; a narrow beam may see no others."""
     X, y = np.eye(100, dtype=np.float32), np.arange(100)

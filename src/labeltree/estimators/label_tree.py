@@ -16,6 +16,22 @@ from labeltree.estimators.tree import TreeClassifier
 from labeltree.validation import as_threads
 
 
+def _bits_in_use(batch: Batch) -> int:
+    """Return how large a hashed table must be for the weights that the rows will use.
+
+    A feature that occurs with a label has weights at the nodes above its leaf and in its scorer.
+    """
+    X, y = batch.rows, batch.targets
+    if X.nnz * len(y.index) / len(y) > 2**24:  # too many to count
+        return 26
+    features = sp.csr_matrix((np.ones(X.nnz, dtype=bool), X.indices, X.indptr), shape=X.shape)
+    ones = np.ones(len(y.index), dtype=bool)
+    labels = sp.csr_matrix((ones, y.index, y.offset), shape=(len(y), len(y.distinct)))
+    pairs = max(1, (features.T @ labels).nnz)
+    lines = pairs * (1 + np.log2(len(y.distinct) + 1) / 3)
+    return int(np.clip(np.ceil(np.log2(8 * 1.5 * lines)), 16, 26))
+
+
 class LabelTreeClassifier(TreeClassifier):
     """Trees and an index propose a few labels, one scorer a label decides among them.
 
@@ -59,8 +75,9 @@ class LabelTreeClassifier(TreeClassifier):
     threshold : float, default=0.5
         Labels of a set are predicted from this probability on.
     scale, layout, bits
-        As for `OneAgainstAllClassifier`, but tables have eight times as many weights by default,
-        and the weights of trees and scorers must fit into one to be kept in a dense layout.
+        As for `OneAgainstAllClassifier`, but for `fit` tables have eight times as many weights, at
+        most 2 ** 26, and of sparse rows no more than they are likely to use; the weights of trees
+        and scorers must fit into one to be kept in a dense layout.
     min_gradient : float, default=0.03
         Neither tree nor scorer learns from examples on which its loss has a smaller slope. 0
         learns from every example.
@@ -180,8 +197,11 @@ class LabelTreeClassifier(TreeClassifier):
         default_length = 256 if words else 0
         self.index_length_ = default_length if self.index_length is None else self.index_length
         self.n_trees_ = self.n_trees or (1 if self.index_length_ else 3)
-        models = (1 + 1.3 * self.n_trees_) * len(batch.targets.distinct)  # of nodes and scorers
+        n_labels = len(batch.targets.distinct)
+        models = n_labels + 8 * self.n_trees_ * _core.LabelTree.inner_nodes(n_labels)
         self._settle_lines(batch, models, streaming=streaming)
+        if self.bits is None and not streaming and sparse and self.layout_ == "hashed":
+            self.bits_ = min(self.bits_, _bits_in_use(batch))
         sets = batch.targets.multilabel
         self.scorer_update_ = "sgd" if words and sets else "adaptive"
         self.scorer_step_ = self.scorer_step or (0.5 if not sets else 0.3 if words else 0.1)
