@@ -24,8 +24,8 @@ class NodeLabels {
 
   std::uint32_t find(std::uint32_t node, LabelId label) const {
     if (slots_.empty()) return absent;
-    const std::uint64_t key = std::uint64_t{node} << 32 | label;
-    for (std::size_t i = first(node, label); slots_[i] != absent; i = (i + 1) & mask()) {
+    const std::uint64_t key = key_of(node, label);
+    for (std::size_t i = first(key); slots_[i] != absent; i = (i + 1) & mask()) {
       if (keys_[slots_[i]] == key) return slots_[i];
     }
     return absent;
@@ -33,13 +33,13 @@ class NodeLabels {
 
   // Asks for what `find` reads first.
   LABELTREE_INLINE void prefetch(std::uint32_t node, LabelId label) const {
-    if (!slots_.empty()) __builtin_prefetch(&slots_[first(node, label)]);
+    if (!slots_.empty()) __builtin_prefetch(&slots_[first(key_of(node, label))]);
   }
 
   // What `find` is likely to answer; asks for the key that it would check.
   LABELTREE_INLINE std::uint32_t guess(std::uint32_t node, LabelId label) const {
     if (slots_.empty()) return absent;
-    const std::uint32_t index = slots_[first(node, label)];
+    const std::uint32_t index = slots_[first(key_of(node, label))];
     if (index != absent) __builtin_prefetch(&keys_[index]);
     return index;
   }
@@ -48,7 +48,7 @@ class NodeLabels {
   std::uint32_t add(std::uint32_t node, LabelId label) {
     const std::uint32_t found = find(node, label);
     if (found != absent) return found;
-    keys_.push_back(std::uint64_t{node} << 32 | label);
+    keys_.push_back(key_of(node, label));
     if (2 * keys_.size() > slots_.size()) {
       rebuild();
     } else {
@@ -70,12 +70,13 @@ class NodeLabels {
 
  private:
   std::size_t mask() const { return slots_.size() - 1; }
-  std::size_t first(std::uint32_t node, LabelId label) const {
-    return mix64(std::uint64_t{node} << 32 | label) & mask();
+  std::size_t first(std::uint64_t key) const { return mix64(key) & mask(); }
+  static std::uint64_t key_of(std::uint32_t node, LabelId label) {
+    return std::uint64_t{node} << 32 | label;
   }
 
   void place(std::uint32_t index) {
-    std::size_t i = mix64(keys_[index]) & mask();
+    std::size_t i = first(keys_[index]);
     while (slots_[i] != absent) i = (i + 1) & mask();
     slots_[i] = index;
   }
