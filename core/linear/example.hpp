@@ -36,6 +36,7 @@ class ExampleBuffer {
   }
 
   std::size_t size() const { return entries_.size(); }
+  std::size_t values() const { return values_.size(); }  // of all
 
   Example operator[](std::size_t i) const {
     const Entry& e = entries_[i];

@@ -29,17 +29,17 @@ LABELTREE_INLINE std::size_t prefetch(const float* table, Address at, const Exam
 
 LABELTREE_CLONES void line_dot8(const float* table, Address at, const Example& x, float* p) {
   f32x8 even{}, odd{};
-  std::size_t offset[tile];
-  for (std::size_t begin = 0; begin < x.size; begin += tile) {
-    const std::size_t n = prefetch(table, at, x, begin, offset);
-    const float* value = x.value + begin;
-    std::size_t i = 0;
-    for (; i + 2 <= n; i += 2) {
-      even += value[i] * load(table + offset[i]);
-      odd += value[i + 1] * load(table + offset[i + 1]);
-    }
-    if (i < n) even += value[i] * load(table + offset[i]);
+  const auto term = [&](std::size_t i) {
+    const std::size_t offset = 16 * at.line(x.key[i]);
+    LABELTREE_TOUCH(offset, 16);
+    return x.value[i] * load(table + offset);
+  };
+  std::size_t i = 0;
+  for (; i + 2 <= x.size; i += 2) {
+    even += term(i);
+    odd += term(i + 1);
   }
+  if (i < x.size) even += term(i);
   store(p, even + odd);
 }
 
@@ -87,7 +87,7 @@ void LineWeights::resize(std::size_t models) {
 void LineWeights::prefetch(std::size_t block, const Example& x) const {
   const Address at = map_.address(block);
   for (std::size_t i = 0; i < std::min(kernel::tile, x.size); ++i) {
-    __builtin_prefetch(table_.data() + 16 * at.line(x.key[i]), 1);
+    __builtin_prefetch(table_.data() + 16 * at.line(x.key[i]));
   }
 }
 

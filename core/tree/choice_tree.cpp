@@ -19,17 +19,22 @@ constexpr float noise = 0.05f;  // when a label is placed: trees of other seeds 
 namespace kernel {
 
 // From the scores of the children of a node to their probabilities; 0 where there is no child.
-LABELTREE_CLONES void choose(const std::uint32_t* child, bool exclusive, float* p) {
+LABELTREE_INLINE simd::f32x8 choose(const std::uint32_t* child, bool exclusive, const float* p) {
   simd::f32x8 chosen = 1.0f / (1.0f + simd::exp(-simd::load(p)));
   chosen = chosen > smallest_probability ? chosen : simd::f32x8{} + smallest_probability;
   simd::i32x8 children;
   std::memcpy(&children, child, sizeof children);
   chosen = children != -1 ? chosen : simd::f32x8{};
-  simd::store(p, exclusive ? chosen / simd::sum(chosen) : chosen);
+  return exclusive ? chosen / simd::sum(chosen) : chosen;
 }
 
-LABELTREE_CLONES void log8(const float* p, float* log_p) {
-  simd::store(log_p, simd::log(simd::load(p)));
+LABELTREE_CLONES void probabilities(const std::uint32_t* child, bool exclusive, float* p) {
+  simd::store(p, choose(child, exclusive, p));
+}
+
+LABELTREE_CLONES void log_probabilities(const std::uint32_t* child, bool exclusive, const float* p,
+                                        float* log_p) {
+  simd::store(log_p, simd::log(choose(child, exclusive, p)));
 }
 
 }  // namespace kernel
@@ -96,7 +101,7 @@ std::size_t ChoiceTree::inner_nodes(std::size_t labels) {
 void ChoiceTree::child_probabilities(std::uint32_t node, const Example& x, const Bank& bank,
                                      float* p) const {
   bank.predict8(block(node), x, p);
-  kernel::choose(children(node), exclusive_, p);
+  kernel::probabilities(children(node), exclusive_, p);
 }
 
 // Algorithm 3 of the conditional probability tree, for eight children: down to the child with the
@@ -142,60 +147,78 @@ void ChoiceTree::insert(LabelId label, const Example& x, Bank& bank) {
   add_node(node, slot, label);
 }
 
-void ChoiceTree::learn(std::span<const LabelId> labels, const Example& x, float weight,
-                       const Rule& rule, Bank& bank, std::vector<std::uint32_t>& below,
-                       std::vector<std::uint32_t>& above) const {
-  below.resize(std::max(below.size(), nodes()), 0);
-  above.clear();
+void ChoiceTree::learn(std::span<const LabelId> labels, const ExampleBuffer& example, float weight,
+                       const Rule& rule, Bank& bank, Above& above, BlockPredictions& blocks) const {
+  auto& [below, nodes] = above;
+  below.resize(std::max(below.size(), this->nodes()), 0);
+  nodes.clear();
+  blocks.clear();
   for (const LabelId label : labels) {
     for (std::uint32_t node = leaf_[label]; parent_[node] != none; node = parent_[node]) {
       std::uint32_t& bits = below[parent_[node]];
-      if (bits == 0) above.push_back(parent_[node]);
+      if (bits == 0) {
+        nodes.push_back(parent_[node]);
+        blocks.ask(block(parent_[node]), 0);
+      }
       bits |= 1u << slot_[node];
     }
   }
-  for (const std::uint32_t node : above) {
-    float p[width], y[width];
-    bank.predict8(block(node), x, p);
+  blocks.answer(bank, example);
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const std::uint32_t node = nodes[i];
+    float y[width];
     unsigned active = 0;
     for (std::size_t c = 0; c < width; ++c) {
       y[c] = below[node] >> c & 1 ? 1.0f : -1.0f;
       if (children(node)[c] != none) active |= 1u << c;
     }
-    bank.learn8(block(node), x, p, y, weight, rule, active);
+    bank.learn8(block(node), example[0], blocks[i], y, weight, rule, active);
     below[node] = 0;
   }
 }
 
-void ChoiceTree::search(const Example& x, std::size_t n, std::size_t width_of_beam, const Bank& bank,
-                        const std::vector<double>& counts, Beam& beam,
-                        std::vector<ScoredLabel>& found) const {
-  if (nodes() == 0 || n == 0) return;
-  auto& [level, below, leaves] = beam;
+void ChoiceTree::search(const ExampleBuffer& examples, std::size_t n, std::size_t width_of_beam,
+                        const Bank& bank, const std::vector<double>& counts, Beam& beam,
+                        BlockPredictions& blocks) const {
+  auto& [level, next, below, end, leaves] = beam;
   level.clear();
-  leaves.clear();
-  (is_leaf(0) ? leaves : level).push_back({0.0f, 0});
-  while (!level.empty()) {
-    below.clear();
-    for (std::size_t i = 0; i < level.size(); ++i) {
-      const auto [log_probability, node] = level[i];
-      if (i + 1 < level.size()) bank.prefetch(block(level[i + 1].node), x);
-      float p[width], log_p[width];
-      child_probabilities(node, x, bank, p);
-      kernel::log8(p, log_p);
-      for (std::size_t c = 0; c < width; ++c) {
-        const std::uint32_t child = children(node)[c];
-        if (child == none) continue;
-        (is_leaf(child) ? leaves : below).push_back({log_probability + log_p[c], child});
-      }
-    }
-    keep_best(below, width_of_beam);
-    level.swap(below);
+  end.clear();
+  leaves.resize(std::max(leaves.size(), examples.size()));
+  for (std::size_t i = 0; i < examples.size(); ++i) {
+    leaves[i].clear();
+    if (nodes() > 0 && n > 0) (is_leaf(0) ? leaves[i] : level).push_back({0.0f, 0});
+    end.push_back(level.size());
   }
-  std::erase_if(leaves, [&](const Reached& leaf) { return counts[label_[leaf.node]] == 0.0; });
-  keep_best(leaves, n);
-  std::sort(leaves.begin(), leaves.end(), more_probable);
-  for (const Reached& leaf : leaves) found.push_back({leaf.log_probability, label_[leaf.node]});
+  while (!level.empty()) {
+    blocks.clear();
+    for (std::size_t i = 0, at = 0; i < examples.size(); ++i) {
+      for (; at < end[i]; ++at) blocks.ask(block(level[at].node), i);
+    }
+    blocks.answer(bank, examples);
+    next.clear();
+    for (std::size_t i = 0, at = 0; i < examples.size(); ++i) {
+      below.clear();
+      for (; at < end[i]; ++at) {
+        const auto [log_probability, node] = level[at];
+        float log_p[width];
+        kernel::log_probabilities(children(node), exclusive_, blocks[at], log_p);
+        for (std::size_t c = 0; c < width; ++c) {
+          const std::uint32_t child = children(node)[c];
+          if (child == none) continue;
+          (is_leaf(child) ? leaves[i] : below).push_back({log_probability + log_p[c], child});
+        }
+      }
+      keep_best(below, width_of_beam);
+      next.insert(next.end(), below.begin(), below.end());
+      end[i] = next.size();
+    }
+    level.swap(next);
+  }
+  for (std::size_t i = 0; i < examples.size(); ++i) {
+    std::erase_if(leaves[i], [&](const Reached& leaf) { return counts[label_[leaf.node]] == 0.0; });
+    keep_best(leaves[i], n);
+    std::sort(leaves[i].begin(), leaves[i].end(), more_probable);
+  }
 }
 
 float ChoiceTree::log_probability(LabelId label, const Example& x, const Bank& bank) const {

@@ -37,17 +37,17 @@ class ChoiceTree {
   // Makes a leaf of a label that has none.
   void insert(LabelId label, const Example& x, Bank& bank);
 
-  // Trains the nodes above the labels of a set, which all have leaves. `below` and `above` are
-  // memory to be used again; `below` stays zero.
-  void learn(std::span<const LabelId> labels, const Example& x, float weight, const Rule& rule,
-             Bank& bank, std::vector<std::uint32_t>& below,
-             std::vector<std::uint32_t>& above) const;
+  // Trains the nodes above the labels of a set, which all have leaves, with the one example there is.
+  // `above` and `blocks` are memory to be used again.
+  void learn(std::span<const LabelId> labels, const ExampleBuffer& example, float weight,
+             const Rule& rule, Bank& bank, Above& above, BlockPredictions& blocks) const;
 
-  // Appends up to `n` labels, the most probable first, with their log-probabilities: level by level,
-  // expanding the `width_of_beam` most probable nodes of each. Labels of count zero are passed over.
-  // `beam` is memory to be used again.
-  void search(const Example& x, std::size_t n, std::size_t width_of_beam, const Bank& bank,
-              const std::vector<double>& counts, Beam& beam, std::vector<ScoredLabel>& found) const;
+  // Leaves up to `n` leaves for each example in beam.leaves, the most probable first, with their
+  // log-probabilities: level by level, expanding the `width_of_beam` most probable nodes of each.
+  // Labels of count zero are passed over. `beam` and `blocks` are memory to be used again.
+  void search(const ExampleBuffer& examples, std::size_t n, std::size_t width_of_beam,
+              const Bank& bank, const std::vector<double>& counts, Beam& beam,
+              BlockPredictions& blocks) const;
 
   // log P(label | x), for a label that has a leaf.
   float log_probability(LabelId label, const Example& x, const Bank& bank) const;

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <string>
 
 namespace labeltree {
@@ -43,7 +44,8 @@ void LabelTree::resize(std::size_t labels) {
 void LabelTree::organize(const Matrix& X, const LabelSets& y) {
   LabelClusters clusters(X, y, labels(), params_.seed);
   const std::size_t known = clusters.labels().size();
-  bank_.reserve(8 * trees_.size() * ChoiceTree::inner_nodes(known) + (known + 7) / 8 * 8);
+  const std::size_t scorers = params_.scorers ? (known + 7) / 8 * 8 : 0;
+  bank_.reserve(8 * trees_.size() * ChoiceTree::inner_nodes(known) + scorers);
   for (ChoiceTree& tree : trees_) tree.organize(clusters, bank_);
   if (!params_.scorers || trees_.empty()) return;
   for (std::uint32_t node = 0; node < trees_[0].nodes(); ++node) {
@@ -68,98 +70,85 @@ void LabelTree::begin_pass(bool again, std::size_t rows) {
   again_ = again;
 }
 
-// Fills scratch.candidates, and scratch.evidence with what trees and index say for each.
+// Finds the candidates of all examples, with what trees and index say for each. `without` is for one
+// example only.
 void LabelTree::gather(std::size_t k, std::span<const LabelId> without, float weight,
                        Scratch& scratch) const {
-  const Example x = scratch.examples[0];
-  std::vector<LabelId>& candidates = scratch.candidates;
-  std::vector<float>& evidence = scratch.evidence;
-  candidates.clear();
-  evidence.clear();
-  scratch.scores.clear();
-  const auto place = [&](LabelId label) {
-    const auto at = static_cast<std::size_t>(
-        std::find(candidates.begin(), candidates.end(), label) - candidates.begin());
-    if (at == candidates.size()) {
-      candidates.push_back(label);
-      evidence.push_back(0.0f);
-    }
-    return at;
-  };
-  scratch.unfound = 0.0f;
-  const std::size_t wanted = std::max(k, params_.tree_candidates);
+  const std::size_t examples = scratch.examples.size();
+  scratch.candidates.resize(std::max(scratch.candidates.size(), examples));
+  for (std::size_t i = 0; i < examples; ++i) scratch.candidates[i].clear();
+  const auto share = 1.0f / static_cast<float>(trees_.size());
   for (const ChoiceTree& tree : trees_) {
-    scratch.found.clear();
-    tree.search(x, wanted, std::max(k, params_.beam), bank_, counts_, scratch.beam, scratch.found);
-    const float unfound =
-        scratch.found.empty() ? -surest : log_odds(scratch.found.back().score - gap);
-    const auto share = 1.0f / static_cast<float>(trees_.size());
-    scratch.unfound += share * unfound;
-    for (const ScoredLabel& found : scratch.found) {
-      evidence[place(found.label)] += share * (log_odds(found.score) - unfound);
+    tree.search(scratch.examples, std::max(k, params_.tree_candidates), std::max(k, params_.beam),
+                bank_, counts_, scratch.beam, scratch.blocks);
+    for (std::size_t i = 0; i < examples; ++i) {
+      const std::vector<Reached>& leaves = scratch.beam.leaves[i];
+      const float unfound =
+          leaves.empty() ? -surest : log_odds(leaves.back().log_probability - gap);
+      Candidates& candidates = scratch.candidates[i];
+      candidates.unfound += share * unfound;
+      for (const auto [log_probability, node] : leaves) {
+        candidates.evidence[candidates.place(tree.label(node))] +=
+            share * (log_odds(log_probability) - unfound);
+      }
     }
   }
-  std::shared_lock lock(index_mutex_, std::defer_lock);
-  if (params_.index_length > 0) {
-    lock.lock();
-    LabelIndex::forget(scratch.similar);
-    index_.find(x, std::max(k, params_.index_candidates), without, weight, scratch.similar);
-    for (const Similar::Near& near : scratch.similar.near) {
-      if (counts_[near.label] > 0.0) place(near.label);
+  const auto lock = lock_index();
+  for (std::size_t i = 0; i < examples; ++i) {
+    Candidates& candidates = scratch.candidates[i];
+    if (params_.index_length > 0) {
+      LabelIndex::forget(scratch.similar);
+      index_.find(scratch.examples[i], std::max(k, params_.index_candidates), without, weight,
+                  scratch.similar);
+      for (const Similar::Near& near : scratch.similar.near) {
+        if (counts_[near.label] > 0.0) candidates.place(near.label);
+      }
+    }
+    for (std::size_t c = 0; c < candidates.labels.size(); ++c) {
+      candidates.evidence[c] = params_.tree_weight * candidates.evidence[c] +
+                               prior(candidates.labels[c], candidates.unfound, scratch.similar);
     }
   }
-  for (std::size_t i = 0; i < candidates.size(); ++i) {
-    evidence[i] = params_.tree_weight * evidence[i] + prior(candidates[i], scratch);
-  }
+}
+
+// Nothing is locked where there is no index.
+std::shared_lock<std::shared_mutex> LabelTree::lock_index() const {
+  return params_.index_length > 0 ? std::shared_lock(index_mutex_)
+                                  : std::shared_lock<std::shared_mutex>();
 }
 
 // What trees that did not find a label, and the index, say for it.
-float LabelTree::prior(LabelId label, const Scratch& scratch) const {
-  const float of_trees = params_.tree_weight * scratch.unfound;
+float LabelTree::prior(LabelId label, float unfound, const Similar& similar) const {
+  const float of_trees = params_.tree_weight * unfound;
   return params_.index_length == 0
              ? of_trees
-             : of_trees + params_.index_weight * index_.similarity(label, scratch.similar);
+             : of_trees + params_.index_weight * index_.similarity(label, similar);
 }
 
-// Calls visit(block, candidates) for every block of scorers that has candidates, from the given
-// one on, with a scorer.
-template <class Visit>
-void LabelTree::visit_blocks(std::size_t first, Scratch& scratch, Visit visit) const {
-  std::vector<std::uint32_t>& order = scratch.order;
-  order.clear();
-  for (auto i = static_cast<std::uint32_t>(first); i < scratch.candidates.size(); ++i) {
-    if (scorer_[scratch.candidates[i]] != none) order.push_back(i);
-  }
-  const auto model = [&](std::uint32_t i) { return scorer_[scratch.candidates[i]]; };
-  std::sort(order.begin(), order.end(),
-            [&](std::uint32_t a, std::uint32_t b) { return model(a) < model(b); });
-  for (std::size_t begin = 0, end = 0; begin < order.size(); begin = end) {
-    const std::size_t block = model(order[begin]) / 8;
-    while (end < order.size() && model(order[end]) / 8 == block) ++end;
-    if (end < order.size()) bank_.prefetch(model(order[end]) / 8, scratch.examples[0]);
-    visit(block, std::span<const std::uint32_t>(order.data() + begin, end - begin));
-  }
-}
-
-// Sets scratch.scores to those of the candidates; such as are there stay.
+// Scores the candidates of all examples that have no score yet.
 void LabelTree::score(Scratch& scratch) const {
-  const std::size_t known = scratch.scores.size();
-  scratch.scores.insert(scratch.scores.end(),
-                        scratch.evidence.begin() + static_cast<std::ptrdiff_t>(known),
-                        scratch.evidence.end());
-  if (!params_.scorers) return;
-  visit_blocks(known, scratch, [&](std::size_t block, std::span<const std::uint32_t> members) {
-    float p[8];
-    bank_.predict8(block, scratch.examples[0], p);
-    for (const std::uint32_t i : members) {
-      scratch.scores[i] += p[scorer_[scratch.candidates[i]] % 8];
+  const auto has_scorer = [&](LabelId label) { return params_.scorers && scorer_[label] != none; };
+  const std::size_t examples = scratch.examples.size();
+  scratch.blocks.clear();
+  for (std::size_t i = 0; i < examples; ++i) {
+    const auto& [labels, evidence, unfound, scores] = scratch.candidates[i];
+    for (std::size_t c = scores.size(); c < labels.size(); ++c) {
+      if (has_scorer(labels[c])) scratch.blocks.ask(scorer_[labels[c]] / 8, i);
     }
-  });
+  }
+  scratch.blocks.answer(bank_, scratch.examples);
+  for (std::size_t i = 0, answer = 0; i < examples; ++i) {
+    auto& [labels, evidence, unfound, scores] = scratch.candidates[i];
+    for (std::size_t c = scores.size(); c < labels.size(); ++c) {
+      scores.push_back(evidence[c]);
+      if (has_scorer(labels[c])) scores[c] += scratch.blocks[answer++][scorer_[labels[c]] % 8];
+    }
+  }
 }
 
 // Turns scores, largest first, into probabilities. Of labels that exclude each other, all that are
 // no candidates have the share of the misses so far between them.
-void LabelTree::normalize(std::vector<ScoredLabel>& scored) const {
+void LabelTree::normalize(std::span<ScoredLabel> scored) const {
   if (!params_.exclusive) {
     for (ScoredLabel& s : scored) {
       s.score = static_cast<float>(probability(Loss::logistic, s.score));
@@ -175,28 +164,42 @@ void LabelTree::normalize(std::vector<ScoredLabel>& scored) const {
   }
 }
 
+// Many, unless the nodes that are expanded on a level for each would take much memory.
+std::size_t LabelTree::ranks_together(std::size_t k) const {
+  const std::size_t nodes = std::min(std::max(k, params_.beam), labels());
+  return std::clamp<std::size_t>((std::size_t{1} << 14) / std::max<std::size_t>(nodes, 1), 1, 1024);
+}
+
 void LabelTree::rank(std::size_t k, Scratch& scratch) const {
   gather(k, {}, 0.0f, scratch);
   score(scratch);
+  for (std::size_t i = 0; i < scratch.examples.size(); ++i) {
+    const auto& [labels, evidence, unfound, scores] = scratch.candidates[i];
+    const std::size_t begin = scratch.ranked.size();
+    for (std::size_t c = 0; c < labels.size(); ++c) {
+      scratch.ranked.push_back({scores[c], labels[c]});
+    }
+    if (labels.empty()) {  // only leaves not yet learned were found
+      const auto any =
+          std::find_if(counts_.begin(), counts_.end(), [](double c) { return c > 0.0; });
+      scratch.ranked.push_back({0.0f, static_cast<LabelId>(any - counts_.begin())});
+    }
+    const std::span<ScoredLabel> ranked(scratch.ranked.begin() + static_cast<std::ptrdiff_t>(begin),
+                                        scratch.ranked.end());
+    std::sort(ranked.begin(), ranked.end(), [](const ScoredLabel& a, const ScoredLabel& b) {
+      return a.score != b.score ? a.score > b.score : a.label < b.label;
+    });
+    normalize(ranked);
+    scratch.ranked.resize(begin + k, missing);
+  }
+}
+
+void LabelTree::trace(Scratch& scratch) const {
   scratch.path.clear();
-  scratch.ranked.clear();
-  for (std::size_t i = 0; i < scratch.candidates.size(); ++i) {
-    scratch.ranked.push_back({scratch.scores[i], scratch.candidates[i]});
-  }
-  if (scratch.ranked.empty()) {  // only leaves not yet learned were found
-    const auto any = std::find_if(counts_.begin(), counts_.end(), [](double c) { return c > 0.0; });
-    scratch.ranked.push_back({0.0f, static_cast<LabelId>(any - counts_.begin())});
-  }
-  std::sort(scratch.ranked.begin(), scratch.ranked.end(),
-            [](const ScoredLabel& a, const ScoredLabel& b) {
-              return a.score != b.score ? a.score > b.score : a.label < b.label;
-            });
-  normalize(scratch.ranked);
-  const LabelId best = scratch.ranked[0].label;
-  scratch.ranked.resize(std::min(k, scratch.ranked.size()));
   std::uint32_t first = 0;  // node of the tree, in a numbering of all
   for (const ChoiceTree& tree : trees_) {
     const std::size_t begin = scratch.path.size();
+    const LabelId best = scratch.ranked[0].label;
     for (std::uint32_t node = tree.leaf(best); node != none; node = tree.parent(node)) {
       scratch.path.push_back(first + node);
     }
@@ -209,7 +212,7 @@ void LabelTree::rank(std::size_t k, Scratch& scratch) const {
 // logistic loss at the log-odds of their shares.
 void LabelTree::train_scorers(std::span<const LabelId> y, float weight, Scratch& scratch) {
   score(scratch);
-  std::vector<float>& scores = scratch.scores;
+  auto& [labels, evidence, unfound, scores] = scratch.candidates[0];
   if (params_.exclusive) {
     double total = 0.0;
     float largest = -std::numeric_limits<float>::infinity();
@@ -218,29 +221,36 @@ void LabelTree::train_scorers(std::span<const LabelId> y, float weight, Scratch&
     const auto log_total = static_cast<float>(std::log(total)) + largest;
     for (float& s : scores) s = log_odds(s - log_total);
   }
-  visit_blocks(0, scratch, [&](std::size_t block, std::span<const std::uint32_t> members) {
+  std::vector<std::uint32_t>& order = scratch.order;
+  order.resize(labels.size());
+  std::iota(order.begin(), order.end(), 0u);
+  const auto model = [&, &labels = labels](std::uint32_t c) { return scorer_[labels[c]]; };
+  std::sort(order.begin(), order.end(),
+            [&](std::uint32_t a, std::uint32_t b) { return model(a) < model(b); });
+  for (std::size_t next = 0; next < order.size();) {
+    const std::size_t block = model(order[next]) / 8;
     float p[8] = {}, target[8] = {};
     unsigned active = 0;
-    for (const std::uint32_t i : members) {
-      const LabelId label = scratch.candidates[i];
-      const unsigned lane = scorer_[label] % 8;
-      p[lane] = scores[i];
-      target[lane] = contains(y, label) ? 1.0f : -1.0f;
+    for (; next < order.size() && model(order[next]) / 8 == block; ++next) {
+      const unsigned lane = model(order[next]) % 8;
+      p[lane] = scores[order[next]];
+      target[lane] = contains(y, labels[order[next]]) ? 1.0f : -1.0f;
       active |= 1u << lane;
     }
     bank_.learn8(block, scratch.examples[0], p, target, weight, params_.scorer, active);
-  });
+  }
 }
 
 // Whether the labels of an example have their leaves, and its candidates their scorers.
 bool LabelTree::has_places(std::span<const LabelId> y, const Scratch& scratch) const {
+  const std::vector<LabelId>& candidates = scratch.candidates[0].labels;
   for (const ChoiceTree& tree : trees_) {
     if (!std::all_of(y.begin(), y.end(), [&](LabelId label) { return tree.has(label); })) {
       return false;
     }
   }
   return !params_.scorers ||
-         std::all_of(scratch.candidates.begin(), scratch.candidates.end(),
+         std::all_of(candidates.begin(), candidates.end(),
                      [&](LabelId label) { return scorer_[label] != none; });
 }
 
@@ -253,45 +263,46 @@ void LabelTree::make_places(std::span<const LabelId> y, Scratch& scratch) {
     }
   }
   if (!params_.scorers) return;
-  for (const LabelId label : scratch.candidates) {
+  for (const LabelId label : scratch.candidates[0].labels) {
     if (scorer_[label] == none) add_scorer(label);
   }
-  scratch.scores.clear();  // new scorers may have met others in a hashed table
+  scratch.candidates[0].scores.clear();  // new scorers may have met others in a hashed table
 }
 
 // The true label learns even if it was missed. Of a set this would favour labels that are often
 // missed: nothing weighs against it when they should not be predicted.
 void LabelTree::add_missed(std::span<const LabelId> y, float weight, Scratch& scratch) {
+  Candidates& candidates = scratch.candidates[0];
   for (const LabelId label : y) {
-    const bool found = contains(scratch.candidates, label);
+    const bool found = contains(candidates.labels, label);
     if (!again_) {
       std::atomic_ref(sought_).fetch_add(weight, std::memory_order_relaxed);
       if (found) std::atomic_ref(found_).fetch_add(weight, std::memory_order_relaxed);
     }
     if (!found && params_.exclusive && counts_[label] > 0.0) {
-      std::shared_lock lock(index_mutex_, std::defer_lock);
-      if (params_.index_length > 0) lock.lock();
-      scratch.candidates.push_back(label);
-      scratch.evidence.push_back(prior(label, scratch));
+      const auto lock = lock_index();
+      candidates.evidence[candidates.place(label)] =
+          prior(label, candidates.unfound, scratch.similar);
     }
   }
 }
 
 void LabelTree::learn_set(std::span<const LabelId> y, float weight, bool ranked,
                           Scratch& scratch) {
-  const Example x = scratch.examples[0];
   std::shared_lock lock(growth_);
+  scratch.candidates.resize(std::max<std::size_t>(scratch.candidates.size(), 1));
+  Candidates& candidates = scratch.candidates[0];
   if (again_ && !params_.scorers) {  // nothing would learn from candidates
-    scratch.candidates.clear();
+    candidates.clear();
   } else if (kept_.has(scratch.row)) {
-    kept_.restore(scratch.row, scratch.candidates, scratch.evidence);
-    scratch.scores.clear();
+    kept_.restore(scratch.row, candidates.labels, candidates.evidence);
+    candidates.scores.clear();
   } else {
     if (!ranked || again_) {  // in a later pass the index has the example already: leave it out
       gather(0, again_ ? y : std::span<const LabelId>{}, weight, scratch);
     }
     add_missed(y, weight, scratch);
-    kept_.keep(scratch.row, scratch.candidates, scratch.evidence);
+    kept_.keep(scratch.row, candidates.labels, candidates.evidence);
   }
   if (!has_places(y, scratch)) {
     lock.unlock();
@@ -302,13 +313,13 @@ void LabelTree::learn_set(std::span<const LabelId> y, float weight, bool ranked,
   const bool indexed = params_.index_length > 0;
   if (!indexed || !again_) {  // beside an index, trees that see a row again only learn it by heart
     for (const ChoiceTree& tree : trees_) {
-      tree.learn(y, x, weight, params_.tree, bank_, scratch.below, scratch.above);
+      tree.learn(y, scratch.examples, weight, params_.tree, bank_, scratch.above, scratch.blocks);
     }
   }
   for (const LabelId label : y) count(label, weight);
   if (!indexed || again_) return;
   const std::unique_lock adding(index_mutex_);
-  for (const LabelId label : y) index_.add(label, x, weight);
+  for (const LabelId label : y) index_.add(label, scratch.examples[0], weight);
 }
 
 void LabelTree::label_probability(const Matrix& X, const LabelId* labels,

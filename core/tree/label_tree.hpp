@@ -58,23 +58,24 @@ class LabelTree : public TreeLearner {
  protected:
   void learn_set(std::span<const LabelId> y, float weight, bool ranked, Scratch& scratch) override;
   void rank(std::size_t k, Scratch& scratch) const override;
+  void trace(Scratch& scratch) const override;
   bool learns_together() const override { return true; }
+  std::size_t ranks_together(std::size_t k) const override;
 
  private:
   static constexpr std::uint32_t none = 0xffffffffu;
 
   void gather(std::size_t k, std::span<const LabelId> without, float weight,
               Scratch& scratch) const;
-  float prior(LabelId label, const Scratch& scratch) const;
+  std::shared_lock<std::shared_mutex> lock_index() const;
+  float prior(LabelId label, float unfound, const Similar& similar) const;
   void add_missed(std::span<const LabelId> y, float weight, Scratch& scratch);
   void score(Scratch& scratch) const;
   void train_scorers(std::span<const LabelId> y, float weight, Scratch& scratch);
   bool has_places(std::span<const LabelId> y, const Scratch& scratch) const;
   void make_places(std::span<const LabelId> y, Scratch& scratch);
   void add_scorer(LabelId label);
-  template <class Visit>
-  void visit_blocks(std::size_t first, Scratch& scratch, Visit visit) const;
-  void normalize(std::vector<ScoredLabel>& scored) const;
+  void normalize(std::span<ScoredLabel> scored) const;
 
   LabelTreeParams params_;
   std::vector<ChoiceTree> trees_;

@@ -118,19 +118,20 @@ void RecallTree::update_candidates(LabelId y, float weight, std::uint32_t node) 
 // Asks for the weights of a candidate's scorer while another's are worked on.
 void RecallTree::prefetch_scorer(const Scratch& scratch, std::size_t candidate,
                                  const Example& x) const {
-  if (candidate >= scratch.candidates.size()) return;
-  const std::uint32_t scorer = scorer_[scratch.candidates[candidate]];
+  const std::vector<LabelId>& candidates = scratch.candidates[0].labels;
+  if (candidate >= candidates.size()) return;
+  const std::uint32_t scorer = scorer_[candidates[candidate]];
   if (scorer != none) bank_.prefetch(scorer / 8, x);
 }
 
 // Algorithm 4, and the true label in any case if so asked.
 void RecallTree::update_regressors(const Example& x, LabelId y, float weight, Scratch& scratch) {
-  const bool is_candidate =
-      std::find(scratch.candidates.begin(), scratch.candidates.end(), y) != scratch.candidates.end();
+  std::vector<LabelId>& candidates = scratch.candidates[0].labels;
+  const bool is_candidate = std::find(candidates.begin(), candidates.end(), y) != candidates.end();
   if (!is_candidate && !params_.always_train) return;
-  if (!is_candidate) scratch.candidates.push_back(y);
-  for (std::size_t i = 0; i < scratch.candidates.size(); ++i) {
-    const LabelId label = scratch.candidates[i];
+  if (!is_candidate) candidates.push_back(y);
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    const LabelId label = candidates[i];
     prefetch_scorer(scratch, i + 1, x);
     if (scorer_[label] == none) {
       scorer_[label] = static_cast<std::uint32_t>(bank_.models());
@@ -145,7 +146,7 @@ void RecallTree::update_regressors(const Example& x, LabelId y, float weight, Sc
 // node of scratch.path, then those of its ancestors, up to the root at `begin`.
 void RecallTree::collect_candidates(Scratch& scratch, std::size_t begin,
                                     std::size_t wanted) const {
-  std::vector<LabelId>& candidates = scratch.candidates;
+  std::vector<LabelId>& candidates = scratch.candidates[0].labels;
   const std::size_t others = candidates.size();
   for (std::size_t i = scratch.path.size(); i-- > begin;) {
     for (const TopLabels::Entry& entry : top_[scratch.path[i]].entries()) {
@@ -184,7 +185,8 @@ std::uint32_t RecallTree::descend(std::uint32_t root, const Example& x, LabelId 
 // Algorithm 2.
 void RecallTree::learn_one(LabelId y, float weight, bool /*seen*/, Scratch& scratch) {
   const Example x = scratch.examples[0];
-  scratch.candidates.clear();
+  scratch.candidates.resize(1);
+  scratch.candidates[0].clear();
   scratch.path.clear();
   for (std::uint32_t root = 0; root < params_.trees; ++root) {
     const std::size_t begin = scratch.path.size();
@@ -222,7 +224,8 @@ void RecallTree::add_path_features(Scratch& scratch) const {
 // Algorithm 1.
 void RecallTree::rank(std::size_t k, Scratch& scratch) const {
   const Example x = scratch.examples[0];
-  scratch.candidates.clear();
+  scratch.candidates.resize(1);
+  scratch.candidates[0].clear();
   scratch.path.clear();
   for (std::uint32_t root = 0; root < params_.trees; ++root) {
     std::uint32_t node = root;
@@ -239,8 +242,9 @@ void RecallTree::rank(std::size_t k, Scratch& scratch) const {
   }
   add_path_features(scratch);
   const Example with_path = scratch.examples[0];
-  for (std::size_t i = 0; i < scratch.candidates.size(); ++i) {
-    const LabelId label = scratch.candidates[i];
+  const std::vector<LabelId>& candidates = scratch.candidates[0].labels;
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    const LabelId label = candidates[i];
     prefetch_scorer(scratch, i + 1, with_path);
     const float margin =
         scorer_[label] == none ? 0.0f : bank_.predict(scorer_[label], with_path);

@@ -5,10 +5,57 @@
 #include <cmath>
 #include <limits>
 
+#include "linear/simd.hpp"
+
 namespace labeltree {
+
+namespace kernel {
+
+// How many of n numbers, a multiple of eight, reach a bound.
+LABELTREE_INLINE std::size_t count_from(const float* values, std::size_t n, float bound) {
+  simd::i32x8 count{};
+  for (std::size_t i = 0; i < n; i += 8) count -= simd::load(values + i) >= bound;
+  std::size_t sum = 0;
+  for (int lane = 0; lane < 8; ++lane) sum += static_cast<std::size_t>(count[lane]);
+  return sum;
+}
+
+// A bound that at least n of the numbers reach, and few more, mostly none: found by halving.
+LABELTREE_CLONES float bound_of_best(const float* values, std::size_t size, std::size_t n, float low,
+                                     float high) {
+  for (int step = 0; step < 16; ++step) {
+    const float middle = low + (high - low) / 2;
+    const std::size_t reach = count_from(values, size, middle);
+    if (reach == n) return middle;
+    (reach > n ? low : high) = middle;
+  }
+  return low;
+}
+
+}  // namespace kernel
 
 void keep_best(std::vector<Reached>& reached, std::size_t n) {
   if (reached.size() <= n) return;
+  constexpr std::size_t few = 256;
+  if (reached.size() <= few) {  // quicker than to go by the order of each two
+    alignas(32) float values[few];
+    float low = 0.0f, high = -std::numeric_limits<float>::infinity();
+    for (std::size_t i = 0; i < reached.size(); ++i) {
+      values[i] = reached[i].log_probability;
+      low = std::min(low, values[i]);
+      high = std::max(high, values[i]);
+    }
+    const std::size_t padded = (reached.size() + 7) / 8 * 8;
+    std::fill(values + reached.size(), values + padded, -std::numeric_limits<float>::infinity());
+    const float bound = kernel::bound_of_best(values, padded, n, low, high);
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < reached.size(); ++i) {
+      reached[kept] = reached[i];
+      kept += values[i] >= bound;
+    }
+    reached.resize(kept);
+    if (kept <= n) return;
+  }
   std::nth_element(reached.begin(), reached.begin() + static_cast<std::ptrdiff_t>(n), reached.end(),
                    more_probable);
   reached.resize(n);
@@ -87,22 +134,27 @@ void TreeLearner::learn_set(std::span<const LabelId> y, float weight, bool /*ran
 
 void TreeLearner::predict_topk(const Matrix& X, std::size_t k, std::size_t threads,
                                LabelId* labels, float* scores, const StopRequested& stop) const {
-  constexpr std::size_t chunk = 256;
+  constexpr std::size_t chunk = 1024;                    // rows
+  constexpr std::size_t enough = std::size_t{1} << 20;  // values of rows that are encoded at once
+  const std::size_t together = ranks_together(k);
   threads = std::clamp<std::size_t>(threads, 1, std::max<std::size_t>(1, X.rows));
   for (std::size_t done = 0; done < X.rows && !stop(); done += chunk * threads) {
     const std::size_t rows = std::min(chunk * threads, X.rows - done);
     parallel_for(rows, threads, [&](std::size_t begin, std::size_t end, std::size_t /*thread*/) {
       const auto loan = scratch_.borrow();
       Scratch& s = *loan;
-      for (std::size_t row = done + begin; row < done + end; ++row) {
+      const std::size_t last = done + end;
+      for (std::size_t row = done + begin, next = row; row < last; row = next) {
         s.examples.clear();
         s.ranked.clear();
-        bank_.encode(X, row, s.examples);
+        do {
+          bank_.encode(X, next++, s.examples);
+        } while (next < std::min(row + together, last) && s.examples.values() < enough);
         if (learned_labels_ > 0) rank(k, s);
-        s.ranked.resize(k, {-std::numeric_limits<float>::infinity(), no_label});
-        for (std::size_t j = 0; j < k; ++j) {
-          labels[row * k + j] = s.ranked[j].label;
-          scores[row * k + j] = s.ranked[j].score;
+        s.ranked.resize(k * (next - row), missing);
+        for (std::size_t i = 0; i < s.ranked.size(); ++i) {
+          labels[row * k + i] = s.ranked[i].label;
+          scores[row * k + i] = s.ranked[i].score;
         }
       }
     });
@@ -117,6 +169,7 @@ std::vector<std::uint32_t> TreeLearner::path(const Matrix& X, std::size_t row) c
   scratch.ranked.clear();
   bank_.encode(X, row, scratch.examples);
   rank(1, scratch);
+  trace(scratch);
   return scratch.path;
 }
 

@@ -1,14 +1,17 @@
 // What all tree learners share: one example at a time, one label each.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <mutex>
 #include <shared_mutex>
 #include <span>
 #include <vector>
 
 #include "learner.hpp"
+#include "linear/block_predictions.hpp"
 #include "pool.hpp"
 #include "tree/label_index.hpp"
 
@@ -18,6 +21,8 @@ struct ScoredLabel {
   float score;
   LabelId label;
 };
+
+inline constexpr ScoredLabel missing{-std::numeric_limits<float>::infinity(), no_label};
 
 // A node that a search has reached.
 struct Reached {
@@ -37,9 +42,43 @@ inline constexpr MoreProbable more_probable;
 // Keeps the n best, in any order.
 void keep_best(std::vector<Reached>& reached, std::size_t n);
 
-// Nodes that a search level by level has reached.
+// Nodes that a search level by level has reached, for several examples.
 struct Beam {
-  std::vector<Reached> level, below, leaves;
+  std::vector<Reached> level, next, below;
+  std::vector<std::size_t> end;              // in `level`, for each example
+  std::vector<std::vector<Reached>> leaves;  // of each example
+};
+
+// The nodes above the labels of a set.
+struct Above {
+  std::vector<std::uint32_t> below;  // the children with labels of each node, as bits; else zero
+  std::vector<std::uint32_t> nodes;
+};
+
+// Labels that may be those of an example.
+struct Candidates {
+  std::vector<LabelId> labels;
+  std::vector<float> evidence;  // for each
+  float unfound = 0.0f;         // of a label that no tree found
+  std::vector<float> scores;    // of each, or of the first ones
+
+  // Of a label, which becomes a candidate if it is none.
+  std::size_t place(LabelId label) {
+    const auto at =
+        static_cast<std::size_t>(std::find(labels.begin(), labels.end(), label) - labels.begin());
+    if (at == labels.size()) {
+      labels.push_back(label);
+      evidence.push_back(0.0f);
+    }
+    return at;
+  }
+
+  void clear() {
+    labels.clear();
+    evidence.clear();
+    scores.clear();
+    unfound = 0.0f;
+  }
 };
 
 constexpr float smallest_probability = 1e-6f;  // of a child, so that no leaf is ever impossible
@@ -87,16 +126,12 @@ class TreeLearner : public Learner {
     std::vector<ScoredLabel> ranked;
     std::vector<Reached> open;
     Beam beam;
+    BlockPredictions blocks;
     std::vector<std::uint32_t> path;
     std::vector<float> values;
-    std::vector<LabelId> candidates;
-    std::vector<float> evidence;         // for each candidate
-    float unfound = 0.0f;                // of a label that no tree found
-    std::vector<float> scores;           // of the candidates
-    std::vector<ScoredLabel> found;
+    std::vector<Candidates> candidates;  // of each example
     std::vector<std::uint32_t> order;
-    std::vector<std::uint32_t> below;    // the children with labels of each node, as bits
-    std::vector<std::uint32_t> above;    // the nodes above the labels
+    Above above;
     Similar similar;
   };
 
@@ -115,9 +150,16 @@ class TreeLearner : public Learner {
   // Counts an example of a label, in any thread; returns whether there was one before.
   bool count(LabelId y, float weight);
 
-  // Writes up to k labels into scratch.ranked, best first, for the example in scratch.examples.
-  // Leaves the nodes it passed to the best label in scratch.path.
+  // How many examples `rank` takes at once.
+  virtual std::size_t ranks_together(std::size_t /*k*/) const { return 1; }
+
+  // Appends the k best labels of each example in scratch.examples to scratch.ranked, best first;
+  // `missing` stands for those that are not there, and may be left out after the last.
   virtual void rank(std::size_t k, Scratch& scratch) const = 0;
+
+  // Leaves the nodes on the way of the one example that was ranked to its best label in scratch.path,
+  // unless rank did.
+  virtual void trace(Scratch& /*scratch*/) const {}
 
   // P(y | x) for the example in scratch.examples, where the learner knows it.
   virtual float probability_of(LabelId /*y*/, Scratch& /*scratch*/) const { return 0.0f; }

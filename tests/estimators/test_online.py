@@ -73,6 +73,18 @@ def test_one_by_one_equals_batch_when_weights_are_shared(make):
     assert_same_model(batch, pieces)
 
 
+def test_rows_are_predicted_alike_alone_and_together(make, problem):
+    """Together, rows take turns at the weights; there are more than are taken at once."""
+    X, y = problem
+    clf = make().partial_fit(X, y)
+    many = sp.vstack([X] * 4, format="csr") if sp.issparse(X) else np.tile(X, (4, 1))
+    labels, scores = clf.predict_topk(many, 3)
+    for i in [*range(20), *range(1000, 1050), 2399]:
+        alone, score = clf.predict_topk(many[i : i + 1], 3)
+        np.testing.assert_array_equal(labels[i], alone[0])
+        np.testing.assert_array_equal(scores[i], score[0])
+
+
 def test_progress_counts_what_predict_said_before(make, problem):
     """Up to the range of a feature, which is noted before the example is predicted."""
     X, y = problem

@@ -1,0 +1,41 @@
+// Predictions of blocks of eight models for several examples at once.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "linear/bank.hpp"
+
+namespace labeltree {
+
+// They are made in the order of the blocks: what one example has read of a block is in the cache for
+// the next. Memory that one thread uses and uses again.
+class BlockPredictions {
+ public:
+  void clear() { asked_.clear(); }
+
+  // Asks for the predictions of a block for an example. Answers are numbered in the order of asking.
+  void ask(std::size_t block, std::size_t example) {
+    asked_.push_back({static_cast<std::uint32_t>(block), static_cast<std::uint32_t>(example),
+                      static_cast<std::uint32_t>(asked_.size())});
+  }
+
+  void answer(const Bank& bank, const ExampleBuffer& examples);
+
+  const float* operator[](std::size_t answer) const { return p_.data() + 8 * answer; }
+
+ private:
+  struct Question {
+    std::uint32_t block, example, answer;
+  };
+
+  void sort();
+
+  std::vector<Question> asked_;
+  std::vector<Question> sorted_;     // memory to sort with
+  std::vector<std::uint32_t> next_;  // place of each block in it
+  std::vector<float> p_;             // eight for each answer
+};
+
+}  // namespace labeltree
