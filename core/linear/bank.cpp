@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <stdexcept>
 
 namespace labeltree {
@@ -206,6 +207,14 @@ float Bank::predict(std::size_t model, const Example& x) const {
 
 void Bank::predict8(std::size_t block, const Example& x, float* p) const {
   std::visit([&](const auto& weights) { weights.dot8(block, x, p); }, weights_);
+  if (x.indicators == 0) return;
+  float more[8];
+  if (params_.frozen) {
+    frozen_indicator_weights_->dot8(block, indicators(x), more);
+  } else {
+    indicator_weights_->dot8(block, indicators(x), more);
+  }
+  std::transform(p, p + 8, more, p, std::plus());
 }
 
 // eta h, or eta h / t^power where t counts the weight of the examples shown to the model.

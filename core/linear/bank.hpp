@@ -48,6 +48,8 @@ class Bank {
   // Makes room for so many models at once: weights that grow are copied.
   void reserve(std::size_t models);
   std::size_t models() const { return models_; }
+  // Whether the weights of eight models lie side by side, so that all cost about as much as one.
+  bool has_lines() const { return params_.layout != Layout::dense; }
   // Adds eight models that learn8 and predict8 take at once; returns their block.
   std::size_t add_block();
   // Adds a model for a child of the binary node that has the model `parent`, or for a root. In a

@@ -19,9 +19,11 @@ void BlockPredictions::answer(const Bank& bank, const ExampleBuffer& examples) {
   for (std::size_t i = 0; i < ahead; ++i) prefetch(i);
   for (std::size_t i = 0; i < asked_.size(); ++i) {
     prefetch(i + ahead);
-    const auto [block, example, answer] = asked_[i];
+    const auto [block, lane, example, answer] = asked_[i];
     float* p = p_.data() + 8 * answer;
-    if (i > 0 && asked_[i - 1].block == block && asked_[i - 1].example == example) {
+    if (lane != all && !bank.has_lines()) {
+      p[lane] = bank.predict(8 * std::size_t{block} + lane, examples[example]);
+    } else if (i > 0 && asked_[i - 1].block == block && asked_[i - 1].example == example) {
       std::copy_n(p_.data() + 8 * asked_[i - 1].answer, 8, p);
     } else {
       bank.predict8(block, examples[example], p);

@@ -16,19 +16,25 @@ class BlockPredictions {
   void clear() { asked_.clear(); }
 
   // Asks for the predictions of a block for an example. Answers are numbered in the order of asking.
-  void ask(std::size_t block, std::size_t example) {
-    asked_.push_back({static_cast<std::uint32_t>(block), static_cast<std::uint32_t>(example),
-                      static_cast<std::uint32_t>(asked_.size())});
-  }
+  void ask(std::size_t block, std::size_t example) { ask(block, all, example); }
+  // The same of one model; where weights lie in lines, all of its block are answered.
+  void ask_one(std::size_t model, std::size_t example) { ask(model / 8, model % 8, example); }
 
   void answer(const Bank& bank, const ExampleBuffer& examples);
 
   const float* operator[](std::size_t answer) const { return p_.data() + 8 * answer; }
 
  private:
+  static constexpr std::uint32_t all = 8;
   struct Question {
-    std::uint32_t block, example, answer;
+    std::uint32_t block, lane, example, answer;
   };
+
+  void ask(std::size_t block, std::size_t lane, std::size_t example) {
+    asked_.push_back({static_cast<std::uint32_t>(block), static_cast<std::uint32_t>(lane),
+                      static_cast<std::uint32_t>(example),
+                      static_cast<std::uint32_t>(asked_.size())});
+  }
 
   void sort();
 

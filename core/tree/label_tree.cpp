@@ -186,9 +186,7 @@ void LabelTree::rank(std::size_t k, Scratch& scratch) const {
     }
     const std::span<ScoredLabel> ranked(scratch.ranked.begin() + static_cast<std::ptrdiff_t>(begin),
                                         scratch.ranked.end());
-    std::sort(ranked.begin(), ranked.end(), [](const ScoredLabel& a, const ScoredLabel& b) {
-      return a.score != b.score ? a.score > b.score : a.label < b.label;
-    });
+    std::sort(ranked.begin(), ranked.end(), better);
     normalize(ranked);
     scratch.ranked.resize(begin + k, missing);
   }

@@ -202,18 +202,20 @@ void LomTree::learn_one(LabelId y, float weight, bool /*seen*/, Scratch& scratch
 
 // The labels that the leaf has seen most, with their shares.
 void LomTree::rank(std::size_t k, Scratch& scratch) const {
-  const Example x = scratch.examples[0];
-  std::uint32_t j = root_;
-  scratch.path.assign(1, j);
-  while (!is_leaf(j)) {
-    j = bank_.predict(regressor_[j], x) > 0.0f ? right_[j] : left_[j];
-    scratch.path.push_back(j);
-  }
-  double total = total_[j];
-  if (total == 0.0) total = top_[j].sum(kept_labels);
-  for (const TopLabels::Entry& entry : top_[j].entries()) {
-    if (scratch.ranked.size() == k) return;
-    scratch.ranked.push_back({static_cast<float>(entry.count / total), entry.label});
+  scratch.walk.clear(scratch.examples.size());
+  walk(
+      root_, bank_, scratch.examples, scratch.walk, scratch.blocks,
+      [&](std::uint32_t j) { return is_leaf(j) ? no_node : regressor_[j]; },
+      [&](std::uint32_t j, float h) { return h > 0.0f ? right_[j] : left_[j]; });
+  for (std::size_t i = 0; i < scratch.examples.size(); ++i) {
+    const std::uint32_t leaf = scratch.walk.paths[i].back();
+    const std::vector<TopLabels::Entry>& top = top_[leaf].entries();
+    const double total = total_[leaf] > 0.0 ? total_[leaf] : top_[leaf].sum(kept_labels);
+    const std::size_t begin = scratch.ranked.size();
+    for (std::size_t n = 0; n < std::min(k, top.size()); ++n) {
+      scratch.ranked.push_back({static_cast<float>(top[n].count / total), top[n].label});
+    }
+    scratch.ranked.resize(begin + k, missing);
   }
 }
 

@@ -42,6 +42,8 @@ class LomTree : public TreeLearner {
  protected:
   void learn_one(LabelId y, float weight, bool seen, Scratch& scratch) override;
   void rank(std::size_t k, Scratch& scratch) const override;
+  void trace(Scratch& scratch) const override { scratch.path = scratch.walk.paths[0]; }
+  std::size_t ranks_together(std::size_t /*k*/) const override { return 1024; }
 
  private:
   static constexpr std::uint32_t none = 0xffffffffu;

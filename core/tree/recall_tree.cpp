@@ -142,14 +142,13 @@ void RecallTree::update_regressors(const Example& x, LabelId y, float weight, Sc
   }
 }
 
-// Adds labels to scratch.candidates until there are `wanted`: the most frequent ones of the last
-// node of scratch.path, then those of its ancestors, up to the root at `begin`.
-void RecallTree::collect_candidates(Scratch& scratch, std::size_t begin,
-                                    std::size_t wanted) const {
-  std::vector<LabelId>& candidates = scratch.candidates[0].labels;
+// Adds labels to the candidates until there are `wanted`: the most frequent ones of the last node of
+// a path through one tree, then those of its ancestors.
+void RecallTree::collect_candidates(std::span<const std::uint32_t> path, std::size_t wanted,
+                                    std::vector<LabelId>& candidates) const {
   const std::size_t others = candidates.size();
-  for (std::size_t i = scratch.path.size(); i-- > begin;) {
-    for (const TopLabels::Entry& entry : top_[scratch.path[i]].entries()) {
+  for (std::size_t i = path.size(); i-- > 0;) {
+    for (const TopLabels::Entry& entry : top_[path[i]].entries()) {
       if (candidates.size() >= wanted) return;
       if (std::find(candidates.begin(), candidates.end(), entry.label) == candidates.end()) {
         candidates.push_back(entry.label);
@@ -191,7 +190,8 @@ void RecallTree::learn_one(LabelId y, float weight, bool /*seen*/, Scratch& scra
   for (std::uint32_t root = 0; root < params_.trees; ++root) {
     const std::size_t begin = scratch.path.size();
     const std::uint32_t node = descend(root, x, y, weight, scratch);
-    collect_candidates(scratch, begin, (root + 1) * candidate_count());
+    collect_candidates(std::span(scratch.path).subspan(begin), (root + 1) * candidate_count(),
+                       scratch.candidates[0].labels);
     const bool may_grow = params_.max_depth == 0 || depth_[node] < params_.max_depth;
     if (is_leaf(node) && distinct_[node] > candidate_count() && may_grow) {
       const std::uint32_t l = add_node(depth_[node] + 1);
@@ -205,59 +205,67 @@ void RecallTree::learn_one(LabelId y, float weight, bool /*seen*/, Scratch& scra
                   : bank_.add_below(router_[above], right_[above] == node));
     }
   }
-  add_path_features(scratch);
+  add_path_features(scratch.path, scratch.examples);
   update_regressors(scratch.examples[0], y, weight, scratch);
 }
 
 // x + {(n.id : 1)} for the nodes n below the root, of each tree.
-void RecallTree::add_path_features(Scratch& scratch) const {
+void RecallTree::add_path_features(std::span<const std::uint32_t> path,
+                                   ExampleBuffer& example) const {
   if (params_.path_features == PathFeatures::none) return;
-  for (std::size_t i = 0; i < scratch.path.size(); ++i) {
-    const bool last = i + 1 == scratch.path.size() || scratch.path[i + 1] < params_.trees;
-    if (scratch.path[i] < params_.trees) continue;  // a root
-    if (last || params_.path_features == PathFeatures::path) {
-      bank_.add_indicator(scratch.path[i], scratch.examples);
-    }
+  for (std::size_t i = 0; i < path.size(); ++i) {
+    const bool last = i + 1 == path.size() || path[i + 1] < params_.trees;
+    if (path[i] < params_.trees) continue;  // a root
+    if (last || params_.path_features == PathFeatures::path) bank_.add_indicator(path[i], example);
   }
 }
 
 // Algorithm 1.
 void RecallTree::rank(std::size_t k, Scratch& scratch) const {
-  const Example x = scratch.examples[0];
-  scratch.candidates.resize(1);
-  scratch.candidates[0].clear();
-  scratch.path.clear();
-  for (std::uint32_t root = 0; root < params_.trees; ++root) {
-    std::uint32_t node = root;
-    const std::size_t begin = scratch.path.size();
-    scratch.path.push_back(node);
-    while (!is_leaf(node)) {
-      const float f = bank_.predict(router_[node], x);
-      const std::uint32_t child = f > 0.0f ? left_[node] : right_[node];
-      if (stops(node, child)) break;
-      node = child;
-      scratch.path.push_back(node);
-    }
-    collect_candidates(scratch, begin, (root + 1) * candidate_count());
-  }
-  add_path_features(scratch);
-  const Example with_path = scratch.examples[0];
-  const std::vector<LabelId>& candidates = scratch.candidates[0].labels;
-  for (std::size_t i = 0; i < candidates.size(); ++i) {
-    const LabelId label = candidates[i];
-    prefetch_scorer(scratch, i + 1, with_path);
-    const float margin =
-        scorer_[label] == none ? 0.0f : bank_.predict(scorer_[label], with_path);
-    scratch.ranked.push_back({margin, label});
-  }
-  bank_.remove_indicators(x, scratch.examples);
-  const auto better = [](const ScoredLabel& a, const ScoredLabel& b) {
-    return a.score != b.score ? a.score > b.score : a.label < b.label;
+  const std::size_t examples = scratch.examples.size();
+  const auto& paths = scratch.walk.paths;
+  scratch.walk.clear(examples);
+  scratch.candidates.resize(std::max(scratch.candidates.size(), examples));
+  for (std::size_t i = 0; i < examples; ++i) scratch.candidates[i].clear();
+  const auto router = [&](std::uint32_t node) { return router_[node]; };
+  const auto next = [&](std::uint32_t node, float f) {
+    const std::uint32_t child = f > 0.0f ? left_[node] : right_[node];
+    return stops(node, child) ? no_node : child;
   };
-  const std::size_t kept = std::min(k, scratch.ranked.size());
-  std::partial_sort(scratch.ranked.begin(), scratch.ranked.begin() + kept, scratch.ranked.end(),
-                    better);
-  scratch.ranked.resize(kept);
+  for (std::uint32_t root = 0; root < params_.trees; ++root) {
+    walk(root, bank_, scratch.examples, scratch.walk, scratch.blocks, router, next);
+    for (std::size_t i = 0; i < examples; ++i) {
+      const std::span<const std::uint32_t> path = paths[i];
+      const auto begin = std::find(path.begin(), path.end(), root) - path.begin();
+      collect_candidates(path.subspan(static_cast<std::size_t>(begin)),
+                         (root + 1) * candidate_count(), scratch.candidates[i].labels);
+    }
+  }
+  const Example without_path = scratch.examples[0];
+  add_path_features(paths[0], scratch.examples);  // if any, there is one example
+  scratch.blocks.clear();
+  for (std::size_t i = 0; i < examples; ++i) {
+    for (const LabelId label : scratch.candidates[i].labels) {
+      if (scorer_[label] != none) scratch.blocks.ask_one(scorer_[label], i);
+    }
+  }
+  scratch.blocks.answer(bank_, scratch.examples);
+  if (examples == 1) bank_.remove_indicators(without_path, scratch.examples);
+  std::size_t answer = 0;
+  for (std::size_t i = 0; i < examples; ++i) {
+    const std::size_t begin = scratch.ranked.size();
+    for (const LabelId label : scratch.candidates[i].labels) {
+      const std::uint32_t scorer = scorer_[label];
+      scratch.ranked.push_back(
+          {scorer == none ? 0.0f : scratch.blocks[answer++][scorer % 8], label});
+    }
+    const auto ranked = scratch.ranked.begin() + static_cast<std::ptrdiff_t>(begin);
+    const auto kept = std::min(k, scratch.candidates[i].labels.size());
+    std::partial_sort(ranked, ranked + static_cast<std::ptrdiff_t>(kept), scratch.ranked.end(),
+                      better);
+    scratch.ranked.resize(begin + kept);
+    scratch.ranked.resize(begin + k, missing);
+  }
 }
 
 TreeView RecallTree::view() const {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "tree/histogram.hpp"
@@ -51,6 +52,10 @@ class RecallTree : public TreeLearner {
  protected:
   void learn_one(LabelId y, float weight, bool seen, Scratch& scratch) override;
   void rank(std::size_t k, Scratch& scratch) const override;
+  void trace(Scratch& scratch) const override { scratch.path = scratch.walk.paths[0]; }
+  std::size_t ranks_together(std::size_t /*k*/) const override {
+    return params_.path_features == PathFeatures::none ? 1024 : 1;
+  }
 
  private:
   static constexpr std::uint32_t none = 0xffffffffu;
@@ -69,8 +74,9 @@ class RecallTree : public TreeLearner {
   void update_regressors(const Example& x, LabelId y, float weight, Scratch& scratch);
   std::uint32_t descend(std::uint32_t root, const Example& x, LabelId y, float weight,
                         Scratch& scratch);
-  void add_path_features(Scratch& scratch) const;
-  void collect_candidates(Scratch& scratch, std::size_t begin, std::size_t wanted) const;
+  void add_path_features(std::span<const std::uint32_t> path, ExampleBuffer& example) const;
+  void collect_candidates(std::span<const std::uint32_t> path, std::size_t wanted,
+                          std::vector<LabelId>& candidates) const;
 
   RecallTreeParams params_;
   std::uint64_t random_;

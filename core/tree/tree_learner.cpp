@@ -135,8 +135,9 @@ void TreeLearner::learn_set(std::span<const LabelId> y, float weight, bool /*ran
 void TreeLearner::predict_topk(const Matrix& X, std::size_t k, std::size_t threads,
                                LabelId* labels, float* scores, const StopRequested& stop) const {
   constexpr std::size_t chunk = 1024;                    // rows
-  constexpr std::size_t enough = std::size_t{1} << 20;  // values of rows that are encoded at once
-  const std::size_t together = ranks_together(k);
+  constexpr std::size_t enough = std::size_t{1} << 20;  // values, or labels, of rows taken at once
+  const std::size_t together =
+      std::min(ranks_together(k), std::max<std::size_t>(enough / std::max<std::size_t>(k, 1), 1));
   threads = std::clamp<std::size_t>(threads, 1, std::max<std::size_t>(1, X.rows));
   for (std::size_t done = 0; done < X.rows && !stop(); done += chunk * threads) {
     const std::size_t rows = std::min(chunk * threads, X.rows - done);

@@ -14,6 +14,7 @@
 #include "linear/block_predictions.hpp"
 #include "pool.hpp"
 #include "tree/label_index.hpp"
+#include "tree/walk.hpp"
 
 namespace labeltree {
 
@@ -21,6 +22,11 @@ struct ScoredLabel {
   float score;
   LabelId label;
 };
+
+// The order of labels: best first, the smaller of two alike.
+inline bool better(const ScoredLabel& a, const ScoredLabel& b) {
+  return a.score != b.score ? a.score > b.score : a.label < b.label;
+}
 
 inline constexpr ScoredLabel missing{-std::numeric_limits<float>::infinity(), no_label};
 
@@ -90,7 +96,6 @@ struct TreeView {
   std::vector<double> weight;         // of the examples that reached the node
   std::vector<std::uint32_t> distinct;  // labels at or below the node
 };
-constexpr std::uint32_t no_node = 0xffffffffu;
 
 class TreeLearner : public Learner {
  public:
@@ -128,6 +133,7 @@ class TreeLearner : public Learner {
     Beam beam;
     BlockPredictions blocks;
     std::vector<std::uint32_t> path;
+    Walk walk;
     std::vector<float> values;
     std::vector<Candidates> candidates;  // of each example
     std::vector<std::uint32_t> order;
