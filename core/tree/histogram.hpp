@@ -131,12 +131,19 @@ class TopLabels {
 
 // The top labels of all nodes in plain arrays, one node after the other, for saving.
 struct FlatTop {
-  explicit FlatTop(const std::vector<TopLabels>& tops) {
-    for (const TopLabels& top : tops) {
-      size.push_back(static_cast<std::uint32_t>(top.entries().size()));
-      for (const TopLabels::Entry& entry : top.entries()) {
-        label.push_back(entry.label);
-        count.push_back(entry.count);
+  explicit FlatTop(const std::vector<TopLabels>& tops)
+      : FlatTop(tops, [](std::size_t) { return ~std::size_t{0}; }) {}
+
+  // At most most(node) of each node.
+  template <class Most>
+  FlatTop(const std::vector<TopLabels>& tops, Most most) {
+    for (std::size_t node = 0; node < tops.size(); ++node) {
+      const std::vector<TopLabels::Entry>& entries = tops[node].entries();
+      const std::size_t kept = std::min(entries.size(), most(node));
+      size.push_back(static_cast<std::uint32_t>(kept));
+      for (std::size_t i = 0; i < kept; ++i) {
+        label.push_back(entries[i].label);
+        count.push_back(entries[i].count);
       }
     }
   }

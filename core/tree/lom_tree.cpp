@@ -220,20 +220,27 @@ void LomTree::rank(std::size_t k, Scratch& scratch) const {
 }
 
 TreeView LomTree::view() const {
-  TreeView view{parent_, std::vector<LabelId>(nodes(), no_label), total_,
-                std::vector<std::uint32_t>(nodes(), 0)};
+  TreeView view{parent_, std::vector<LabelId>(nodes(), no_label), total_, distinct()};
   for (std::uint32_t v = 0; v < nodes(); ++v) {
     if (!top_[v].entries().empty()) view.label[v] = top_[v].entries()[0].label;
-  }
-  const std::vector<std::uint32_t> node_of = nodes_by_serial();
-  for (const std::uint64_t key : node_labels_.keys()) {
-    const std::uint32_t v = node_of[key >> 32];
-    if (v != none) ++view.distinct[v];
   }
   return view;
 }
 
+// How many labels have reached each node.
+std::vector<std::uint32_t> LomTree::distinct() const {
+  if (bank_.params().frozen) return frozen_distinct_;
+  std::vector<std::uint32_t> distinct(nodes(), 0);
+  const std::vector<std::uint32_t> node_of = nodes_by_serial();
+  for (const std::uint64_t key : node_labels_.keys()) {
+    const std::uint32_t v = node_of[key >> 32];
+    if (v != none) ++distinct[v];
+  }
+  return distinct;
+}
+
 LomTree::Splits LomTree::splits() const {
+  if (bank_.params().frozen) return frozen_splits_;
   Splits splits{std::vector<double>(nodes(), 0.0), std::vector<double>(nodes(), 0.0),
                 std::vector<double>(nodes(), 0.0)};
   const std::vector<std::uint32_t> node_of = nodes_by_serial();
@@ -266,19 +273,58 @@ LomTree::Splits LomTree::splits() const {
 
 void LomTree::visit_state(StateVisitor& state) {
   TreeLearner::visit_state(state);
-  FlatTop top(top_);
   state.value("root", root_);
   state.value("inner", inner_);
-  state.value("serials", serials_);
-  state.value("swaps", swaps_);
   state.array("parent", parent_);
   state.array("left", left_);
   state.array("right", right_);
   state.array("regressor", regressor_);
+  state.array("total", total_);
+  if (bank_.params().frozen || state.freezing()) {
+    visit_frozen(state);
+  } else {
+    visit_counts(state);
+  }
+  if (!state.restoring()) return;
+
+  const auto require = StateVisitor::require;
+  const std::size_t n = nodes();
+  require(n > 0 && left_.size() == n && right_.size() == n && total_.size() == n &&
+              regressor_.size() == n && root_ < n,
+          "the arrays of the saved tree differ in length");
+  std::vector<bool> taken(bank_.models(), false);
+  for (std::size_t v = 0; v < n; ++v) {
+    const std::uint32_t model = regressor_[v];
+    require(model == none ? left_[v] == none : model < taken.size() && !taken[model],
+            "the saved tree has a regressor that is missing or serves two nodes");
+    if (model != none) taken[model] = true;
+  }
+  // A tree: from the root every node is reached once, and C is the smallest below.
+  require(parent_[root_] == none && n == 2 * std::size_t{inner_} + 1,
+          "the saved nodes do not form a tree");
+  std::vector<std::uint32_t> reached(1, root_);
+  for (std::size_t i = 0; i < reached.size() && reached.size() <= n; ++i) {
+    const std::uint32_t v = reached[i];
+    if (left_[v] == none) continue;
+    for (const std::uint32_t child : {left_[v], right_[v]}) {
+      require(child < n && parent_[child] == v, "the saved tree has a child that does not exist");
+      reached.push_back(child);
+    }
+    require(left_[v] != right_[v] && (bank_.params().frozen ||
+                smallest_[v] == std::min(smallest_[left_[v]], smallest_[right_[v]])),
+            "the saved tree has a leaf of impossible size");
+  }
+  require(reached.size() == n, "the saved nodes do not form a tree");
+}
+
+// What learning needs besides.
+void LomTree::visit_counts(StateVisitor& state) {
+  FlatTop top(top_);
+  state.value("serials", serials_);
+  state.value("swaps", swaps_);
   state.array("serial", serial_);
   state.array("recycled", recycled_);
   state.array("smallest", smallest_);
-  state.array("total", total_);
   state.array("score_sum", score_sum_);
   state.array("score_weight", score_weight_);
   state.array("top_size", top.size);
@@ -293,18 +339,12 @@ void LomTree::visit_state(StateVisitor& state) {
   const auto require = StateVisitor::require;
   const std::size_t n = nodes();
   const std::size_t pairs = node_labels_.keys().size();
-  require(n > 0 && left_.size() == n && right_.size() == n && serial_.size() == n &&
-              recycled_.size() == n && smallest_.size() == n && total_.size() == n &&
+  require(serial_.size() == n && recycled_.size() == n && smallest_.size() == n &&
               score_sum_.size() == n && score_weight_.size() == n && reached_.size() == pairs &&
-              label_score_sum_.size() == pairs && label_score_weight_.size() == pairs &&
-              regressor_.size() == n && root_ < n,
+              label_score_sum_.size() == pairs && label_score_weight_.size() == pairs,
           "the arrays of the saved tree differ in length");
-  std::vector<bool> taken(bank_.models(), false);
-  for (std::size_t v = 0; v < n; ++v) {
-    const std::uint32_t model = regressor_[v];
-    require(model == none ? left_[v] == none : model < taken.size() && !taken[model],
-            "the saved tree has a regressor that is missing or serves two nodes");
-    if (model != none) taken[model] = true;
+  for (const double size : smallest_) {
+    require(std::isfinite(size) && size >= 0.0, "the saved tree has a leaf of impossible size");
   }
   for (const std::uint32_t serial : serial_) {
     require(serial < serials_, "the saved tree has a serial number out of range");
@@ -313,26 +353,30 @@ void LomTree::visit_state(StateVisitor& state) {
     require(key >> 32 < serials_ && (key & 0xffffffffu) < labels(),
             "the saved tree counts a label that does not exist");
   }
-  // A tree: from the root every node is reached once, and C is the smallest below.
-  require(parent_[root_] == none && n == 2 * std::size_t{inner_} + 1,
-          "the saved nodes do not form a tree");
-  std::vector<std::uint32_t> reached(1, root_);
-  for (std::size_t i = 0; i < reached.size() && reached.size() <= n; ++i) {
-    const std::uint32_t v = reached[i];
-    require(std::isfinite(smallest_[v]) && smallest_[v] >= 0.0,
-            "the saved tree has a leaf of impossible size");
-    if (left_[v] == none) continue;
-    for (const std::uint32_t child : {left_[v], right_[v]}) {
-      require(child < n && parent_[child] == v, "the saved tree has a child that does not exist");
-      reached.push_back(child);
-    }
-    require(left_[v] != right_[v] &&
-                smallest_[v] == std::min(smallest_[left_[v]], smallest_[right_[v]]),
-            "the saved tree has a leaf of impossible size");
-  }
-  require(reached.size() == n, "the saved nodes do not form a tree");
   top_ = top.unpack(n, labels());
   node_labels_.rebuild();
+}
+
+// For prediction: the labels of leaves, and of other nodes what is shown of them.
+void LomTree::visit_frozen(StateVisitor& state) {
+  FlatTop top(top_, [&](std::size_t v) { return is_leaf(v) ? kept_labels : std::size_t{1}; });
+  std::vector<std::uint32_t> distinct = this->distinct();
+  Splits splits = this->splits();
+  state.array("top_size", top.size);
+  state.array("top_label", top.label);
+  state.array("top_count", top.count);
+  state.array("distinct", distinct);
+  state.array("objective", splits.objective);
+  state.array("purity", splits.purity);
+  state.array("balance", splits.balance);
+  if (!state.restoring()) return;
+  const std::size_t n = nodes();
+  StateVisitor::require(distinct.size() == n && splits.objective.size() == n &&
+                            splits.purity.size() == n && splits.balance.size() == n,
+                        "the arrays of the saved tree differ in length");
+  frozen_distinct_ = std::move(distinct);
+  frozen_splits_ = std::move(splits);
+  top_ = top.unpack(n, labels());
 }
 
 }  // namespace labeltree

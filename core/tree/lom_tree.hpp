@@ -57,6 +57,9 @@ class LomTree : public TreeLearner {
   void update_c(std::uint32_t v);
   void swap(std::uint32_t v);
   std::vector<std::uint32_t> nodes_by_serial() const;
+  std::vector<std::uint32_t> distinct() const;
+  void visit_counts(StateVisitor& state);
+  void visit_frozen(StateVisitor& state);
   void forget_recycled();
   bool may_add() const;
   bool wants_split(std::uint32_t j) const;
@@ -81,6 +84,9 @@ class LomTree : public TreeLearner {
   std::vector<double> reached_;          // l: weight of the label's examples that reached the node
   std::vector<double> label_score_sum_;  // m
   std::vector<double> label_score_weight_;  // n
+  // Of a model that only predicts, and has not what they are made from.
+  std::vector<std::uint32_t> frozen_distinct_;
+  Splits frozen_splits_;
 };
 
 }  // namespace labeltree

@@ -227,7 +227,7 @@ void RecallTree::rank(std::size_t k, Scratch& scratch) const {
   scratch.walk.clear(examples);
   scratch.candidates.resize(std::max(scratch.candidates.size(), examples));
   for (std::size_t i = 0; i < examples; ++i) scratch.candidates[i].clear();
-  const auto router = [&](std::uint32_t node) { return router_[node]; };
+  const auto router = [&](std::uint32_t node) { return is_leaf(node) ? no_node : router_[node]; };
   const auto next = [&](std::uint32_t node, float f) {
     const std::uint32_t child = f > 0.0f ? left_[node] : right_[node];
     return stops(node, child) ? no_node : child;
@@ -281,29 +281,33 @@ TreeView RecallTree::view() const {
 void RecallTree::visit_state(StateVisitor& state) {
   TreeLearner::visit_state(state);
   FlatTop top(top_);
-  state.value("random", random_);
   state.value("passes", passes_);
   state.array("left", left_);
   state.array("right", right_);
-  state.array("depth", depth_);
   state.array("router", router_);
   state.array("scorer", scorer_);
   state.array("total", total_);
-  state.array("c_log_c", c_log_c_);
   state.array("distinct", distinct_);
   state.array("top_size", top.size);
   state.array("top_label", top.label);
   state.array("top_count", top.count);
-  state.array("node_label", node_labels_.keys());
-  state.array("node_label_count", node_label_count_);
+  const bool learns = !bank_.params().frozen && !state.freezing();
+  if (learns) {
+    state.value("random", random_);
+    state.array("depth", depth_);
+    state.array("c_log_c", c_log_c_);
+    state.array("node_label", node_labels_.keys());
+    state.array("node_label_count", node_label_count_);
+  }
   if (!state.restoring()) return;
 
   const auto require = StateVisitor::require;
   const std::size_t n = nodes();
   require(passes_ > 0, "the saved tree has learned in no pass");
-  require(n >= params_.trees && right_.size() == n && depth_.size() == n && router_.size() == n &&
-              total_.size() == n && c_log_c_.size() == n && distinct_.size() == n &&
-              node_labels_.keys().size() == node_label_count_.size() && scorer_.size() == labels(),
+  require(n >= params_.trees && right_.size() == n && router_.size() == n && total_.size() == n &&
+              distinct_.size() == n && scorer_.size() == labels() &&
+              (!learns || (depth_.size() == n && c_log_c_.size() == n &&
+                           node_labels_.keys().size() == node_label_count_.size())),
           "the arrays of the saved tree differ in length");
   for (std::size_t node = 0; node < n; ++node) {
     if (left_[node] == none) continue;

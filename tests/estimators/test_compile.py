@@ -243,7 +243,9 @@ def header_size(path):
     return 8 + struct.unpack("<Q", path.read_bytes()[:8])[0]
 
 
-@pytest.mark.parametrize("name", ["LabelTreeClassifier", "RecallTreeClassifier"])
+@pytest.mark.parametrize(
+    "name", ["LabelTreeClassifier", "RecallTreeClassifier", "LOMTreeClassifier"]
+)
 @pytest.mark.parametrize("layout", ["dense", "hashed"])
 def test_damaged_files_are_refused_or_harmless(name, layout, tmp_path):
     """Without the checksum, any byte may be wrong: the model is refused, or answers something."""
@@ -294,6 +296,17 @@ def test_state_that_does_not_fit_is_refused(key, layout):
             learner.restore({**state, key: wrong})
     with pytest.raises(ValueError, match="lacks the array"):
         compiled._make_learner().restore(clf._learner.state())
+
+
+@pytest.mark.parametrize("name", ["RecallTreeClassifier", "LOMTreeClassifier"])
+def test_counts_of_labels_at_every_node_are_left_out(name):
+    X, y = problem(n=300)
+    clf = make(name).fit(X, y)
+    compiled = clf.compile()
+    assert "node_label" in clf._learner.state()
+    assert "node_label" not in compiled._learner.state()
+    again = pickle.loads(pickle.dumps(compiled))
+    assert again.tree_.to_dict() == clf.tree_.to_dict()
 
 
 def test_a_table_that_is_mostly_used_is_kept_as_a_whole(tmp_path):
