@@ -11,9 +11,12 @@
 #include <span>
 #include <vector>
 
+#include "labels.hpp"
 #include "linear/bank.hpp"
+#include "linear/block_predictions.hpp"
+#include "state.hpp"
 #include "tree/clusters.hpp"
-#include "tree/tree_learner.hpp"
+#include "tree/search.hpp"
 
 namespace labeltree {
 
