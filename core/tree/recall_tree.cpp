@@ -184,7 +184,7 @@ std::uint32_t RecallTree::descend(std::uint32_t root, const Example& x, LabelId 
 // Algorithm 2.
 void RecallTree::learn_one(LabelId y, float weight, bool /*seen*/, Scratch& scratch) {
   const Example x = scratch.examples[0];
-  scratch.candidates.resize(1);
+  scratch.candidates.resize(std::max<std::size_t>(scratch.candidates.size(), 1));
   scratch.candidates[0].clear();
   scratch.path.clear();
   for (std::uint32_t root = 0; root < params_.trees; ++root) {
@@ -250,7 +250,9 @@ void RecallTree::rank(std::size_t k, Scratch& scratch) const {
     }
   }
   scratch.blocks.answer(bank_, scratch.examples);
-  if (examples == 1) bank_.remove_indicators(without_path, scratch.examples);
+  if (params_.path_features != PathFeatures::none) {
+    bank_.remove_indicators(without_path, scratch.examples);
+  }
   std::size_t answer = 0;
   for (std::size_t i = 0; i < examples; ++i) {
     const std::size_t begin = scratch.ranked.size();
