@@ -149,23 +149,23 @@ void ChoiceTree::insert(LabelId label, const Example& x, Bank& bank) {
 
 void ChoiceTree::learn(std::span<const LabelId> labels, const ExampleBuffer& example, float weight,
                        const Rule& rule, Bank& bank, Above& above, BlockPredictions& blocks) const {
-  auto& [below, nodes] = above;
-  below.resize(std::max(below.size(), this->nodes()), 0);
-  nodes.clear();
+  auto& [below, parents] = above;
+  below.resize(std::max(below.size(), nodes()), 0);
+  parents.clear();
   blocks.clear();
   for (const LabelId label : labels) {
     for (std::uint32_t node = leaf_[label]; parent_[node] != none; node = parent_[node]) {
       std::uint32_t& bits = below[parent_[node]];
       if (bits == 0) {
-        nodes.push_back(parent_[node]);
+        parents.push_back(parent_[node]);
         blocks.ask(block(parent_[node]), 0);
       }
       bits |= 1u << slot_[node];
     }
   }
   blocks.answer(bank, example);
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    const std::uint32_t node = nodes[i];
+  for (std::size_t i = 0; i < parents.size(); ++i) {
+    const std::uint32_t node = parents[i];
     float y[width];
     unsigned active = 0;
     for (std::size_t c = 0; c < width; ++c) {

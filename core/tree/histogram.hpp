@@ -148,6 +148,12 @@ struct FlatTop {
     }
   }
 
+  void visit_state(StateVisitor& state) {
+    state.array("top_size", size);
+    state.array("top_label", label);
+    state.array("top_count", count);
+  }
+
   // Back again; throws if it is not right for this number of nodes and labels.
   std::vector<TopLabels> unpack(std::size_t nodes, std::size_t labels) const {
     StateVisitor::require(size.size() == nodes && label.size() == count.size(),

@@ -205,9 +205,6 @@ void LdsmForest::rank(std::size_t k, Scratch& s) {
   for (const LabelId label : s.touched) {
     s.ranked.push_back({static_cast<float>(s.scores[label]), label});
   }
-  const auto better = [](const ScoredLabel& a, const ScoredLabel& b) {
-    return a.score != b.score ? a.score > b.score : a.label < b.label;
-  };
   const auto found = std::min(k, s.ranked.size());
   std::partial_sort(s.ranked.begin(), s.ranked.begin() + static_cast<std::ptrdiff_t>(found),
                     s.ranked.end(), better);

@@ -327,9 +327,7 @@ void LomTree::visit_counts(StateVisitor& state) {
   state.array("smallest", smallest_);
   state.array("score_sum", score_sum_);
   state.array("score_weight", score_weight_);
-  state.array("top_size", top.size);
-  state.array("top_label", top.label);
-  state.array("top_count", top.count);
+  top.visit_state(state);
   state.array("node_label", node_labels_.keys());
   state.array("reached", reached_);
   state.array("label_score_sum", label_score_sum_);
@@ -362,9 +360,7 @@ void LomTree::visit_frozen(StateVisitor& state) {
   FlatTop top(top_, [&](std::size_t v) { return is_leaf(v) ? kept_labels : std::size_t{1}; });
   std::vector<std::uint32_t> distinct = this->distinct();
   Splits splits = this->splits();
-  state.array("top_size", top.size);
-  state.array("top_label", top.label);
-  state.array("top_count", top.count);
+  top.visit_state(state);
   state.array("distinct", distinct);
   state.array("objective", splits.objective);
   state.array("purity", splits.purity);

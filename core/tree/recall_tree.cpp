@@ -290,9 +290,7 @@ void RecallTree::visit_state(StateVisitor& state) {
   state.array("scorer", scorer_);
   state.array("total", total_);
   state.array("distinct", distinct_);
-  state.array("top_size", top.size);
-  state.array("top_label", top.label);
-  state.array("top_count", top.count);
+  top.visit_state(state);
   const bool learns = !bank_.params().frozen && !state.freezing();
   if (learns) {
     state.value("random", random_);

@@ -37,7 +37,7 @@ struct Beam {
 // The nodes above the labels of a set.
 struct Above {
   std::vector<std::uint32_t> below;  // the children with labels of each node, as bits; else zero
-  std::vector<std::uint32_t> nodes;
+  std::vector<std::uint32_t> parents;
 };
 
 }  // namespace labeltree
