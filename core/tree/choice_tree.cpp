@@ -177,8 +177,24 @@ void ChoiceTree::learn(std::span<const LabelId> labels, const ExampleBuffer& exa
   }
 }
 
-void ChoiceTree::search(const ExampleBuffer& examples, std::size_t n, std::size_t width_of_beam,
-                        const Bank& bank, const std::vector<double>& counts, Beam& beam,
+// Of the nodes below a level. `found` are the leaves of this level and those above.
+void ChoiceTree::leave_out_improbable(const Breadth& breadth, const std::vector<Reached>& found,
+                                      std::vector<Reached>& below) const {
+  if (below.empty() || breadth.improbable == 0.0f) return;
+  std::sort(below.begin(), below.end(), more_probable);
+  float best = below[0].log_probability;
+  for (const Reached& leaf : found) best = std::max(best, leaf.log_probability);
+  const float bound = best + std::log(breadth.improbable);
+  std::size_t kept = 0;
+  for (std::size_t leaves = found.size(); kept < below.size(); ++kept) {
+    if (below[kept].log_probability < bound && leaves >= breadth.wanted) break;
+    leaves += leaves_[below[kept].node];
+  }
+  below.resize(kept);
+}
+
+void ChoiceTree::search(const ExampleBuffer& examples, const Breadth& breadth, const Bank& bank,
+                        const std::vector<double>& counts, Beam& beam,
                         BlockPredictions& blocks) const {
   auto& [level, next, below, end, leaves] = beam;
   level.clear();
@@ -186,7 +202,7 @@ void ChoiceTree::search(const ExampleBuffer& examples, std::size_t n, std::size_
   leaves.resize(std::max(leaves.size(), examples.size()));
   for (std::size_t i = 0; i < examples.size(); ++i) {
     leaves[i].clear();
-    if (nodes() > 0 && n > 0) (is_leaf(0) ? leaves[i] : level).push_back({0.0f, 0});
+    if (nodes() > 0 && breadth.leaves > 0) (is_leaf(0) ? leaves[i] : level).push_back({0.0f, 0});
     end.push_back(level.size());
   }
   while (!level.empty()) {
@@ -208,7 +224,8 @@ void ChoiceTree::search(const ExampleBuffer& examples, std::size_t n, std::size_
           (is_leaf(child) ? leaves[i] : below).push_back({log_probability + log_p[c], child});
         }
       }
-      keep_best(below, width_of_beam);
+      keep_best(below, breadth.beam);
+      leave_out_improbable(breadth, leaves[i], below);
       next.insert(next.end(), below.begin(), below.end());
       end[i] = next.size();
     }
@@ -216,7 +233,7 @@ void ChoiceTree::search(const ExampleBuffer& examples, std::size_t n, std::size_
   }
   for (std::size_t i = 0; i < examples.size(); ++i) {
     std::erase_if(leaves[i], [&](const Reached& leaf) { return counts[label_[leaf.node]] == 0.0; });
-    keep_best(leaves[i], n);
+    keep_best(leaves[i], breadth.leaves);
     std::sort(leaves[i].begin(), leaves[i].end(), more_probable);
   }
 }

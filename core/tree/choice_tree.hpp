@@ -45,12 +45,11 @@ class ChoiceTree {
   void learn(std::span<const LabelId> labels, const ExampleBuffer& example, float weight,
              const Rule& rule, Bank& bank, Above& above, BlockPredictions& blocks) const;
 
-  // Leaves up to `n` leaves for each example in beam.leaves, the most probable first, with their
-  // log-probabilities: level by level, expanding the `width_of_beam` most probable nodes of each.
-  // Labels of count zero are passed over. `beam` and `blocks` are memory to be used again.
-  void search(const ExampleBuffer& examples, std::size_t n, std::size_t width_of_beam,
-              const Bank& bank, const std::vector<double>& counts, Beam& beam,
-              BlockPredictions& blocks) const;
+  // Leaves the leaves found for each example in beam.leaves, the most probable first, with their
+  // log-probabilities: level by level, expanding the most probable nodes of each. Labels of count
+  // zero are passed over. `beam` and `blocks` are memory to be used again.
+  void search(const ExampleBuffer& examples, const Breadth& breadth, const Bank& bank,
+              const std::vector<double>& counts, Beam& beam, BlockPredictions& blocks) const;
 
   // log P(label | x), for a label that has a leaf.
   float log_probability(LabelId label, const Example& x, const Bank& bank) const;
@@ -74,6 +73,8 @@ class ChoiceTree {
   std::uint32_t block(std::uint32_t inner) const { return block_[place_[inner]]; }
   const std::uint32_t* children(std::uint32_t inner) const { return &child_[place_[inner] * width]; }
   void child_probabilities(std::uint32_t node, const Example& x, const Bank& bank, float* p) const;
+  void leave_out_improbable(const Breadth& breadth, const std::vector<Reached>& found,
+                            std::vector<Reached>& below) const;
   void derive(std::size_t labels, std::size_t models);
 
   float alpha_;

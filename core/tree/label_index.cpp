@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstring>
 
 #include "linear/simd.hpp"
+#include "tree/search.hpp"
 
 namespace labeltree {
 namespace {
@@ -40,15 +40,17 @@ constexpr float least = 1e-37f;          // products below this count as nothing
 
 namespace kernel {
 
-// Whether any of 32 products is at least `enough`.
-LABELTREE_CLONES bool any_product(const float* a, const float* b, float enough) {
-  simd::i32x8 any{};
-  for (std::size_t i = 0; i < 32; i += 8) {
-    any |= simd::load(a + i) * simd::load(b + i) >= enough;
+// The largest product a[i] b[i] in each group of 32, or 0.
+LABELTREE_CLONES void largest_products(const float* a, const float* b, std::size_t groups,
+                                       float* largest) {
+  for (std::size_t group = 0; group < groups; ++group, a += 32, b += 32) {
+    simd::f32x8 most{};
+    for (std::size_t i = 0; i < 32; i += 8) {
+      const simd::f32x8 product = simd::load(a + i) * simd::load(b + i);
+      most = product > most ? product : most;
+    }
+    largest[group] = simd::max(most);
   }
-  std::uint64_t parts[4];
-  std::memcpy(parts, &any, sizeof parts);
-  return (parts[0] | parts[1] | parts[2] | parts[3]) != 0;
 }
 
 }  // namespace kernel
@@ -157,7 +159,7 @@ void LabelIndex::find(const Example& x, std::size_t n, std::span<const LabelId> 
       look_ups.push_back({found, value});
     }
   });
-  similar.all = labels < 8 * look_ups.size() * length_;
+  similar.all = labels < 16 * look_ups.size() * length_;
   if (similar.all) {
     add_up(look_ups, [of_label = similar.of_label.data()](LabelId label, float product) {
       of_label[label] += product;
@@ -219,15 +221,24 @@ void LabelIndex::select(std::size_t n, Similar& similar) const {
     keep_nearest();
     enough = near.back().similarity;
   };
-  if (similar.all) {
+  if (similar.all) {  // as many groups as labels are sought have one that reaches this bound
     constexpr std::size_t together = 32;
-    const std::size_t labels = similar.of_label.size();
-    for (std::size_t begin = 0; begin < labels; begin += together) {
-      const std::size_t end = std::min(begin + together, labels);
-      if (end - begin == together && !kernel::any_product(of_label + begin, norms + begin, enough)) {
-        continue;
+    const std::size_t labels = similar.of_label.size(), groups = labels / together;
+    std::vector<float>& largest = similar.largest;
+    largest.assign((groups + 7) / 8 * 8, 0.0f);
+    kernel::largest_products(of_label, norms, groups, largest.data());
+    if (groups > n) {
+      const float high = *std::max_element(largest.begin(), largest.end());
+      enough = std::max(enough, bound_of_best(largest.data(), largest.size(), n, 0.0f, high));
+    }
+    for (std::size_t group = 0; group < groups; ++group) {
+      if (largest[group] < enough) continue;
+      for (std::size_t i = 0; i < together; ++i) {
+        consider(static_cast<LabelId>(together * group + i));
       }
-      for (std::size_t label = begin; label < end; ++label) consider(static_cast<LabelId>(label));
+    }
+    for (std::size_t label = together * groups; label < labels; ++label) {
+      consider(static_cast<LabelId>(label));
     }
   } else {
     for (std::size_t i = 0; i < similar.n_found; ++i) consider(similar.found[i]);

@@ -29,6 +29,7 @@ struct Similar {
     float value;  // of the feature
   };
   std::vector<LookUp> look_ups;
+  std::vector<float> largest;     // similarity of a group of labels
 };
 
 // A label's centroid is the sum c of its rows, each made of length 1. The similarity of a row x is

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <numeric>
 #include <string>
@@ -78,9 +79,10 @@ void LabelTree::gather(std::size_t k, std::span<const LabelId> without, float we
   scratch.candidates.resize(std::max(scratch.candidates.size(), examples));
   for (std::size_t i = 0; i < examples; ++i) scratch.candidates[i].clear();
   const auto share = 1.0f / static_cast<float>(trees_.size());
+  const Breadth breadth{std::max(k, params_.tree_candidates), std::max(k, params_.beam),
+                        params_.improbable, k};
   for (const ChoiceTree& tree : trees_) {
-    tree.search(scratch.examples, std::max(k, params_.tree_candidates), std::max(k, params_.beam),
-                bank_, counts_, scratch.beam, scratch.blocks);
+    tree.search(scratch.examples, breadth, bank_, counts_, scratch.beam, scratch.blocks);
     for (std::size_t i = 0; i < examples; ++i) {
       const std::vector<Reached>& leaves = scratch.beam.leaves[i];
       const float unfound =
@@ -125,21 +127,45 @@ float LabelTree::prior(LabelId label, float unfound, const Similar& similar) con
              : of_trees + params_.index_weight * index_.similarity(label, similar);
 }
 
+// Puts those candidates of each example first whose scorers might make them the best, and k at least:
+// those with the best evidence.
+void LabelTree::find_hopeful(std::size_t k, Scratch& scratch) const {
+  for (std::size_t i = 0; i < scratch.examples.size(); ++i) {
+    auto& [labels, evidence, unfound, scores, hopeful] = scratch.candidates[i];
+    hopeful = labels.size();
+    if (labels.size() <= k) continue;
+    std::vector<float>& best = scratch.values;
+    best = evidence;
+    std::nth_element(best.begin(), best.begin() + static_cast<std::ptrdiff_t>(k) - 1, best.end(),
+                     std::greater());
+    const float most = *std::max_element(best.begin(), best.begin() + static_cast<std::ptrdiff_t>(k));
+    const float bound = std::min(best[k - 1], most - params_.hopeless);
+    hopeful = 0;
+    for (std::size_t c = 0; c < labels.size(); ++c) {
+      if (evidence[c] < bound) continue;
+      std::swap(labels[c], labels[hopeful]);
+      std::swap(evidence[c], evidence[hopeful++]);
+    }
+  }
+}
+
 // Scores the candidates of all examples that have no score yet.
-void LabelTree::score(Scratch& scratch) const {
+void LabelTree::score(Scored which, Scratch& scratch) const {
   const auto has_scorer = [&](LabelId label) { return params_.scorers && scorer_[label] != none; };
   const std::size_t examples = scratch.examples.size();
   scratch.blocks.clear();
   for (std::size_t i = 0; i < examples; ++i) {
-    const auto& [labels, evidence, unfound, scores] = scratch.candidates[i];
-    for (std::size_t c = scores.size(); c < labels.size(); ++c) {
+    const auto& [labels, evidence, unfound, scores, hopeful] = scratch.candidates[i];
+    const std::size_t end = which == Scored::all ? labels.size() : hopeful;
+    for (std::size_t c = scores.size(); c < end; ++c) {
       if (has_scorer(labels[c])) scratch.blocks.ask(scorer_[labels[c]] / 8, i);
     }
   }
   scratch.blocks.answer(bank_, scratch.examples);
   for (std::size_t i = 0, answer = 0; i < examples; ++i) {
-    auto& [labels, evidence, unfound, scores] = scratch.candidates[i];
-    for (std::size_t c = scores.size(); c < labels.size(); ++c) {
+    auto& [labels, evidence, unfound, scores, hopeful] = scratch.candidates[i];
+    const std::size_t end = which == Scored::all ? labels.size() : hopeful;
+    for (std::size_t c = scores.size(); c < end; ++c) {
       scores.push_back(evidence[c]);
       if (has_scorer(labels[c])) scores[c] += scratch.blocks[answer++][scorer_[labels[c]] % 8];
     }
@@ -147,8 +173,8 @@ void LabelTree::score(Scratch& scratch) const {
 }
 
 // Turns scores, largest first, into probabilities. Of labels that exclude each other, all that are
-// no candidates have the share of the misses so far between them.
-void LabelTree::normalize(std::span<ScoredLabel> scored) const {
+// no candidates have the share of the misses so far between them, unless candidates are complete.
+void LabelTree::normalize(std::span<ScoredLabel> scored, bool complete) const {
   if (!params_.exclusive) {
     for (ScoredLabel& s : scored) {
       s.score = static_cast<float>(probability(Loss::logistic, s.score));
@@ -157,7 +183,7 @@ void LabelTree::normalize(std::span<ScoredLabel> scored) const {
   }
   double total = 0.0;
   for (const ScoredLabel& s : scored) total += std::exp(double{s.score} - scored[0].score);
-  const double share = scored.size() == learned_labels() ? 1.0 : recall();
+  const double share = complete ? 1.0 : recall();
   const float largest = scored[0].score;
   for (ScoredLabel& s : scored) {
     s.score = static_cast<float>(share * std::exp(double{s.score} - largest) / total);
@@ -172,11 +198,12 @@ std::size_t LabelTree::ranks_together(std::size_t k) const {
 
 void LabelTree::rank(std::size_t k, Scratch& scratch) const {
   gather(k, {}, 0.0f, scratch);
-  score(scratch);
+  find_hopeful(k, scratch);
+  score(Scored::hopeful, scratch);
   for (std::size_t i = 0; i < scratch.examples.size(); ++i) {
-    const auto& [labels, evidence, unfound, scores] = scratch.candidates[i];
+    const auto& [labels, evidence, unfound, scores, hopeful] = scratch.candidates[i];
     const std::size_t begin = scratch.ranked.size();
-    for (std::size_t c = 0; c < labels.size(); ++c) {
+    for (std::size_t c = 0; c < hopeful; ++c) {
       scratch.ranked.push_back({scores[c], labels[c]});
     }
     if (labels.empty()) {  // only leaves not yet learned were found
@@ -187,7 +214,7 @@ void LabelTree::rank(std::size_t k, Scratch& scratch) const {
     const std::span<ScoredLabel> ranked(scratch.ranked.begin() + static_cast<std::ptrdiff_t>(begin),
                                         scratch.ranked.end());
     std::sort(ranked.begin(), ranked.end(), better);
-    normalize(ranked);
+    normalize(ranked, labels.size() == learned_labels());
     scratch.ranked.resize(begin + k, missing);
   }
 }
@@ -209,8 +236,8 @@ void LabelTree::trace(Scratch& scratch) const {
 // Candidates that exclude each other learn by the gradient of their softmax, which is that of a
 // logistic loss at the log-odds of their shares.
 void LabelTree::train_scorers(std::span<const LabelId> y, float weight, Scratch& scratch) {
-  score(scratch);
-  auto& [labels, evidence, unfound, scores] = scratch.candidates[0];
+  score(Scored::all, scratch);
+  auto& [labels, evidence, unfound, scores, hopeful] = scratch.candidates[0];
   if (params_.exclusive) {
     double total = 0.0;
     float largest = -std::numeric_limits<float>::infinity();

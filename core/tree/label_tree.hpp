@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "tree/choice_tree.hpp"
@@ -26,11 +27,14 @@ struct LabelTreeParams {
   std::size_t trees = 1;
   std::size_t tree_candidates = 10;   // of each tree
   std::size_t beam = 10;              // nodes expanded on each level, or the labels asked for
+  float improbable = 0.0f;            // nodes below this share of the best are not expanded
   float alpha = 0.8f;                 // of the trees
   float tree_weight = 0.5f;
   std::size_t index_length = 0;       // labels kept for a feature; 0: no index
   std::size_t index_candidates = 15;
   float index_weight = 10.0f;
+  // Candidates whose evidence is so far behind that of the best are not scored to predict.
+  float hopeless = std::numeric_limits<float>::infinity();
   bool scorers = true;     // without them, trees and index decide
   bool exclusive = true;   // rows have one label each: candidates compete in a softmax
   std::uint64_t seed = 0;
@@ -70,12 +74,14 @@ class LabelTree : public TreeLearner {
   std::shared_lock<std::shared_mutex> lock_index() const;
   float prior(LabelId label, float unfound, const Similar& similar) const;
   void add_missed(std::span<const LabelId> y, float weight, Scratch& scratch);
-  void score(Scratch& scratch) const;
+  void find_hopeful(std::size_t k, Scratch& scratch) const;
+  enum class Scored { hopeful, all };
+  void score(Scored which, Scratch& scratch) const;
   void train_scorers(std::span<const LabelId> y, float weight, Scratch& scratch);
   bool has_places(std::span<const LabelId> y, const Scratch& scratch) const;
   void make_places(std::span<const LabelId> y, Scratch& scratch);
   void add_scorer(LabelId label);
-  void normalize(std::span<ScoredLabel> scored) const;
+  void normalize(std::span<ScoredLabel> scored, bool complete) const;
 
   LabelTreeParams params_;
   std::vector<ChoiceTree> trees_;

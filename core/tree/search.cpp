@@ -17,7 +17,7 @@ LABELTREE_INLINE std::size_t count_from(const float* values, std::size_t n, floa
   return sum;
 }
 
-// A bound that at least n of the numbers reach, and few more, mostly none: found by halving.
+// Found by halving.
 LABELTREE_CLONES float bound_of_best(const float* values, std::size_t size, std::size_t n, float low,
                                      float high) {
   for (int step = 0; step < 16; ++step) {
@@ -30,6 +30,10 @@ LABELTREE_CLONES float bound_of_best(const float* values, std::size_t size, std:
 }
 
 }  // namespace kernel
+
+float bound_of_best(const float* values, std::size_t size, std::size_t n, float low, float high) {
+  return kernel::bound_of_best(values, size, n, low, high);
+}
 
 void keep_best(std::vector<Reached>& reached, std::size_t n) {
   if (reached.size() <= n) return;
@@ -44,7 +48,7 @@ void keep_best(std::vector<Reached>& reached, std::size_t n) {
     }
     const std::size_t padded = (reached.size() + 7) / 8 * 8;
     std::fill(values + reached.size(), values + padded, -std::numeric_limits<float>::infinity());
-    const float bound = kernel::bound_of_best(values, padded, n, low, high);
+    const float bound = bound_of_best(values, padded, n, low, high);
     std::size_t kept = 0;
     for (std::size_t i = 0; i < reached.size(); ++i) {
       reached[kept] = reached[i];

@@ -24,8 +24,22 @@ struct MoreProbable {
 };
 inline constexpr MoreProbable more_probable;
 
+// A bound that at least n of some numbers reach, and few more, mostly none. Their count is a multiple
+// of eight; none is below `low`, or above `high`.
+float bound_of_best(const float* values, std::size_t size, std::size_t n, float low, float high);
+
 // Keeps the n best, in any order.
 void keep_best(std::vector<Reached>& reached, std::size_t n);
+
+// How far a search level by level goes.
+struct Breadth {
+  std::size_t leaves;  // to find, at most
+  std::size_t beam;    // nodes expanded on each level, at most
+  // Nodes less than this share as probable as the best on their level are left out, unless fewer
+  // than `wanted` leaves would be found.
+  float improbable = 0.0f;
+  std::size_t wanted = 0;
+};
 
 // Nodes that a search level by level has reached, for several examples.
 struct Beam {

@@ -37,6 +37,7 @@ struct Candidates {
   std::vector<float> evidence;  // for each
   float unfound = 0.0f;         // of a label that no tree found
   std::vector<float> scores;    // of each, or of the first ones
+  std::size_t hopeful = 0;      // how many, the first ones, may be the best
 
   // Of a label, which becomes a candidate if it is none.
   std::size_t place(LabelId label) {
@@ -54,6 +55,7 @@ struct Candidates {
     evidence.clear();
     scores.clear();
     unfound = 0.0f;
+    hopeful = 0;
   }
 };
 

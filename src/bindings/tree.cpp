@@ -97,27 +97,30 @@ void bind_tree(nb::module_& m) {
           "__init__",
           [](LabelTree* self, const BankParams& params, const Rule& tree, const Rule& scorer,
              std::size_t trees, std::size_t tree_candidates, std::size_t beam,
-             float alpha, float tree_weight, std::size_t index_length,
-             std::size_t index_candidates, float index_weight, bool scorers, bool exclusive,
-             std::uint64_t seed) {
+             float improbable, float alpha, float tree_weight, std::size_t index_length,
+             std::size_t index_candidates, float index_weight, float hopeless, bool scorers,
+             bool exclusive, std::uint64_t seed) {
             if (trees + index_length == 0) invalid("there must be a tree or an index");
             for (const std::size_t count : {trees, tree_candidates, beam, index_length,
                                             index_candidates}) {
               if (count > largest_count) invalid("a count is not below 2^32");
             }
             if (beam == 0) invalid("beam must be at least 1");
+            if (!(improbable >= 0.0f && improbable <= 1.0f)) invalid("improbable must be from 0 to 1");
+            if (!(hopeless >= 0.0f)) invalid("hopeless must not be negative");
             if (!(alpha >= 0.0f && alpha <= 1.0f)) invalid("alpha must be from 0 to 1");
             if (tree.loss != Loss::logistic || scorer.loss != Loss::logistic) {
               invalid("only logistic loss has the probabilities that are needed");
             }
             new (self) LabelTree(params, {tree, scorer, trees, tree_candidates, beam,
-                                          alpha, tree_weight, index_length, index_candidates,
-                                          index_weight, scorers, exclusive, seed});
+                                          improbable, alpha, tree_weight, index_length,
+                                          index_candidates, index_weight, hopeless, scorers,
+                                          exclusive, seed});
           },
           nb::arg("params"), nb::arg("tree"), nb::arg("scorer"), nb::kw_only(), nb::arg("trees"),
-          nb::arg("tree_candidates"), nb::arg("beam"), nb::arg("alpha"),
+          nb::arg("tree_candidates"), nb::arg("beam"), nb::arg("improbable"), nb::arg("alpha"),
           nb::arg("tree_weight"), nb::arg("index_length"), nb::arg("index_candidates"),
-          nb::arg("index_weight"), nb::arg("scorers"), nb::arg("exclusive"), nb::arg("seed"))
+          nb::arg("index_weight"), nb::arg("hopeless"), nb::arg("scorers"), nb::arg("exclusive"), nb::arg("seed"))
       .def_static("inner_nodes", &ChoiceTree::inner_nodes, nb::arg("labels"))
       .def(
           "organize",

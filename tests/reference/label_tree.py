@@ -110,8 +110,11 @@ class ChoiceTree:
     def log_probability(self, label, x):
         return sum(math.log(self.child_probabilities(n, x)[c]) for n, c in self.path(label))
 
-    def search(self, x, n, beam, counts):
-        """Level by level; of equals, which rounding may tell apart, the oldest node."""
+    def search(self, x, n, beam, counts, improbable=0.0, wanted=0):
+        """Level by level; of equals, which rounding may tell apart, the oldest node.
+
+        Nodes far less probable than the best are left out if there are leaves enough without.
+        """
 
         def order(reached):
             node, log_probability = reached
@@ -120,10 +123,16 @@ class ChoiceTree:
         level, leaves = [(node, 0.0) for node in self.nodes[:1]], []
         while level:
             leaves += [(node, q) for node, q in level if node.label is not None]
-            inner = sorted([one for one in level if one[0].label is None], key=order)
+            inner = sorted([one for one in level if one[0].label is None], key=order)[:beam]
+            bound = improbable * math.exp(max(q for _, q in leaves + inner))
+            expanded = []
+            for node, q in inner:
+                enough = len(leaves) + sum(better.leaves for better, _ in expanded) >= wanted
+                if math.exp(q) >= bound or not enough:
+                    expanded.append((node, q))
             level = [
                 (child, q + math.log(p[c]))
-                for node, q in inner[:beam]
+                for node, q in expanded
                 for p in [self.child_probabilities(node, x)]
                 for c, child in node.children.items()
             ]
@@ -200,18 +209,20 @@ class LabelTree:
         trees=1,
         tree_candidates=10,
         beam=10,
+        improbable=0.0,
         alpha=0.8,
         tree_weight=0.5,
         index_length=0,
         index_candidates=15,
         index_weight=10.0,
+        hopeless=math.inf,
         scorers=True,
         exclusive=True,
         seed=0,
     ):
         self.scorer, self.use_scorers, self.exclusive = scorer, scorers, exclusive
-        self.tree_candidates, self.beam = tree_candidates, beam
-        self.index_candidates = index_candidates
+        self.tree_candidates, self.beam, self.improbable = tree_candidates, beam, improbable
+        self.index_candidates, self.hopeless = index_candidates, hopeless
         self.tree_weight, self.index_weight = tree_weight, index_weight
         self.bank = LinearBank(scale)
         self.trees = [
@@ -237,7 +248,7 @@ class LabelTree:
         wanted = max(k, self.tree_candidates)
         odds, unfound = [], []
         for tree in self.trees:
-            found = tree.search(x, wanted, max(k, self.beam), self.counts)
+            found = tree.search(x, wanted, max(k, self.beam), self.counts, self.improbable, k)
             odds.append({label: log_odds(p) for label, p in found})
             unfound.append(log_odds(found[-1][1] - GAP) if found else -SUREST)
         similar = {}
@@ -263,10 +274,17 @@ class LabelTree:
 
     def topk(self, x, k):
         """The k best labels and their probabilities."""
-        scores = self.scores(x, *self.gather(x, k)) or {min(self.counts): 0.0}
+        candidates, evidence = self.gather(x, k)
+        best = sorted((evidence(label) for label in candidates), reverse=True)
+        hopeful = [
+            label
+            for label in candidates
+            if len(best) <= k or evidence(label) >= min(best[k - 1], best[0] - self.hopeless)
+        ]
+        scores = self.scores(x, hopeful, evidence) or {min(self.counts): 0.0}
         if self.exclusive:
             total = sum(math.exp(s) for s in scores.values())
-            share = 1.0 if len(scores) == len(self.counts) else self.recall
+            share = 1.0 if len(candidates) == len(self.counts) else self.recall
             p = {label: share * math.exp(s) / total for label, s in scores.items()}
         else:
             p = {label: sigmoid(s) for label, s in scores.items()}

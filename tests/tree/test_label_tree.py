@@ -32,11 +32,13 @@ def make_core(
     trees=1,
     tree_candidates=10,
     beam=10,
+    improbable=0.0,
     alpha=0.8,
     tree_weight=0.5,
     index_length=0,
     index_candidates=15,
     index_weight=10.0,
+    hopeless=np.inf,
     scorers=True,
     exclusive=True,
     seed=0,
@@ -49,11 +51,13 @@ def make_core(
         trees=trees,
         tree_candidates=tree_candidates,
         beam=beam,
+        improbable=improbable,
         alpha=alpha,
         tree_weight=tree_weight,
         index_length=index_length,
         index_candidates=index_candidates,
         index_weight=index_weight,
+        hopeless=hopeless,
         scorers=scorers,
         exclusive=exclusive,
         seed=seed,
@@ -231,13 +235,30 @@ class TestReference:
         self.compare(sets=sets, beam=beam, tree_candidates=2, labels=60)
 
     @pytest.mark.parametrize("sets", [False, True])
+    @pytest.mark.parametrize("improbable", [0.03, 0.3, 1.0])
+    @pytest.mark.parametrize("beam", [2, 10])
+    def test_improbable_nodes(self, sets, improbable, beam):
+        self.compare(sets=sets, improbable=improbable, beam=beam, labels=100, trees=2)
+
+    @pytest.mark.parametrize("sets", [False, True])
+    @pytest.mark.parametrize("hopeless", [0.0, 0.5, 2.0])
+    @pytest.mark.parametrize("index_length", [0, 8])
+    def test_hopeless_candidates(self, sets, hopeless, index_length):
+        self.compare(sets=sets, hopeless=hopeless, index_length=index_length, passes=2)
+
+    @pytest.mark.parametrize("sets", [False, True])
     @pytest.mark.parametrize(
-        ("labels", "index_length"), [(300, 1), (300, 2), (150, 4), (100, 4)], ids=str
+        ("labels", "index_length"), [(300, 1), (300, 2), (300, 4), (100, 4)], ids=str
     )
     def test_indexes_of_few_and_of_many_labels(self, sets, labels, index_length):
         """Short lists beside many labels, long lists beside few, and rows between them."""
         self.compare(
-            sets=sets, labels=labels, index_length=index_length, tree_candidates=2, passes=2
+            sets=sets,
+            labels=labels,
+            index_length=index_length,
+            index_candidates=3,
+            tree_candidates=2,
+            passes=2,
         )
 
     @pytest.mark.parametrize("sets", [False, True])
@@ -478,3 +499,14 @@ def test_a_learned_label_is_predicted_where_the_search_finds_none():
     labels, p = core.predict_topk(as_rows(X), 1, 1)
     assert (labels == 0).all()
     assert ((p > 0) & (p <= 1)).all()
+
+
+@pytest.mark.parametrize("exclusive", [False, True])
+@pytest.mark.parametrize("k", [1, 9, 40])
+def test_as_many_labels_as_are_asked_for(exclusive, k):
+    """However little is left of a search, and however far behind the candidates are."""
+    X, y = problem(labels=60)
+    core = make_core(60, D, improbable=1.0, hopeless=0.0, tree_candidates=1, exclusive=exclusive)
+    learn(core, X, y)
+    found, _ = core.predict_topk(as_rows(X[:20]), k, 1)
+    assert (found != NONE).all()

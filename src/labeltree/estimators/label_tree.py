@@ -53,8 +53,9 @@ class LabelTreeClassifier(TreeClassifier):
     candidates : int, default=10
         Labels that each tree proposes.
     beam : int, default=10
-        Nodes that the search for them expands on each level of a tree; as many as the labels
-        asked for, if these are more.
+        Nodes that the search for them expands on each level of a tree, at most; as many as the
+        labels asked for, if these are more. Those a thirtieth as probable as the best are left
+        out if there are labels enough without them.
     alpha : float, default=0.8
         How much balance counts when a new label is placed, as for `ProbabilityTreeClassifier`.
     index_length : int, default=None
@@ -215,11 +216,13 @@ class LabelTreeClassifier(TreeClassifier):
             trees=self.n_trees_,
             tree_candidates=fixed["candidates"],
             beam=fixed["beam"],
+            improbable=1 / 30,
             alpha=fixed["alpha"],
             tree_weight=self._tree_weight(),
             index_length=self.index_length_,
             index_candidates=fixed["index_candidates"],
             index_weight=4.0 if self.multilabel_ else 10.0,
+            hopeless=np.inf if self.multilabel_ else 8.0,
             scorers=fixed["scorers"],
             exclusive=not self.multilabel_,
             seed=self.seed_,
