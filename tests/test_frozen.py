@@ -119,7 +119,8 @@ def test_weights_are_rounded_to_the_nearest(layout):
         (0.3, 0.30078125),
         (1e30, to_float(0x714A)),
     ]:
-        table = np.zeros(16, dtype=np.float32)  # a row that has the constant feature
+        size = 32 if layout == "dense" else 16
+        table = np.zeros(size, dtype=np.float32)  # a row that has the constant feature
         table[1 if layout == "dense" else 0] = weight
         row = {"dense": 0, "lines": 1, "hashed": line_of(0, 1)}[layout]
         arrays = {**state, "weights": table, "weights_row": np.array([row], dtype=np.uint64)}

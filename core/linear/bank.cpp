@@ -132,7 +132,7 @@ void Bank::encode(const Matrix& X, std::size_t row, ExampleBuffer& out) const {
   const float* largest = largest_.data();
   ExampleBuffer::Entry entry{out.keys_.size(), out.values_.size(), 0, 1.0f, 1.0f, dense};
   if (dense) {
-    entry.size = (slots_ + 1 + 7) / 8 * 8;
+    entry.size = padded(slots_ + 1);
     out.values_.resize(entry.value_begin + entry.size, 0.0f);
     float* value = out.values_.data() + entry.value_begin;
     const float* values = X.values + row * X.cols;

@@ -25,17 +25,29 @@ LABELTREE_INLINE float to_float(bfloat16 value) {
 
 namespace simd {
 
-using u16x8 = std::uint16_t __attribute__((vector_size(16)));
+using f32x4 = float __attribute__((vector_size(16)));
+using u32x4 = std::uint32_t __attribute__((vector_size(16)));
 using u32x8 = std::uint32_t __attribute__((vector_size(32)));
 
-LABELTREE_INLINE f32x8 load(const bfloat16* p) {
-  u16x8 half;
-  std::memcpy(&half, p, sizeof half);
-  const u32x8 whole = __builtin_convertvector(half, u32x8) << 16;
-  f32x8 v;
-  std::memcpy(&v, &whole, sizeof v);
-  return v;
+// Floats 0, 2, 4... and 1, 3, 5... of as many bfloat16 as fill a vector: to part them in this way
+// takes two instructions, and to keep their order five.
+template <class Floats>
+struct Parted {
+  Floats even, odd;
+};
+
+template <class Floats, class Bits>
+LABELTREE_INLINE Parted<Floats> part(const bfloat16* p) {
+  Bits pairs;
+  std::memcpy(&pairs, p, sizeof pairs);
+  const Bits even = pairs << 16, odd = pairs & 0xffff0000u;
+  Parted<Floats> parted;
+  std::memcpy(&parted.even, &even, sizeof even);
+  std::memcpy(&parted.odd, &odd, sizeof odd);
+  return parted;
 }
+LABELTREE_INLINE Parted<f32x4> part8(const bfloat16* p) { return part<f32x4, u32x4>(p); }
+LABELTREE_INLINE Parted<f32x8> part16(const bfloat16* p) { return part<f32x8, u32x8>(p); }
 
 }  // namespace simd
 }  // namespace labeltree

@@ -7,9 +7,12 @@
 
 namespace labeltree {
 
+// How many values a dense row has, zeros after the last included: a multiple of sixteen.
+inline std::size_t padded(std::size_t features) { return (features + 15) / 16 * 16; }
+
 // One example: features scaled, the constant feature appended. `key` addresses a feature's weights
-// in the bank's storage; it is null for a dense row, whose values are padded with zeros to a
-// multiple of eight. `slot` numbers the features of a sparse row.
+// in the bank's storage; it is null for a dense row, whose values are padded with zeros. `slot`
+// numbers the features of a sparse row.
 struct Example {
   const std::uint64_t* key;
   const std::uint32_t* slot;

@@ -90,7 +90,7 @@ def test_margins_are_right_to_the_rounding_of_weights(layout):
         return
     state = clf._learner.state()
     used = state["weights_row"].astype(int)
-    W = np.zeros((48, 2 * 264))
+    W = np.zeros((48, 2 * 272))
     W[used] = state["weights"].reshape(len(used), -1)
     order = np.argsort(clf.classes_)
     W = W[:K, :257][order]

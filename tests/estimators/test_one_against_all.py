@@ -280,10 +280,10 @@ class TestCoreRefuses:
             core.restore(state)
         state = core.state()
         state["weights_row"] = np.array([10**9], np.uint64)
-        state["weights"] = np.zeros(16, np.float32)
+        state["weights"] = np.zeros(32, np.float32)
         with pytest.raises(ValueError, match="row beyond the end of the table"):
             core.restore(state)
-        state["weights"] = np.zeros(15, np.float32)
+        state["weights"] = np.zeros(31, np.float32)
         with pytest.raises(ValueError, match="do not fit together"):
             core.restore(state)
         state["counts"] = np.zeros(3, np.float32)

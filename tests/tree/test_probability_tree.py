@@ -295,7 +295,7 @@ def with_regressors(r, rule):
     core = make_core(k, 1, rule, arity=k, shape="balanced")
     learn(core, np.zeros((k, 1)), np.arange(k))
     state = core.state()
-    row = 16  # eight weights, of which the second is the constant feature's, eight gradient sums
+    row = 32  # sixteen weights, the second of the constant feature, and as many gradient sums
     models = len(state["steps"])
     table = np.zeros((models, row), np.float32)
     logistic = rule["loss"] == "logistic"

@@ -89,12 +89,12 @@ class OnlineClassifier(Predictor):
             small = not streaming and n_labels * self.n_features_in_ <= 2**22
             self.layout_ = "dense" if small or not sparse else "hashed"
 
-    def _settle_lines(self, batch: Batch, models: float, *, streaming: bool) -> None:
+    def _settle_lines(self, batch: Batch, models: float, room: int) -> None:
         """Choose lines of eight models for sparse rows, where all weights are kept.
 
-        They are kept, too, if they take no more memory than the hashed table would.
+        They are kept, too, if there is room for so many.
         """
-        fits = not streaming and models * self.n_features_in_ <= 2**self.bits_
+        fits = models * self.n_features_in_ <= room
         if sp.issparse(batch.rows) and (
             self.layout_ == "dense" or (self.layout == "auto" and fits)
         ):

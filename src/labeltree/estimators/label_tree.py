@@ -16,10 +16,10 @@ from labeltree.estimators.tree import TreeClassifier
 from labeltree.validation import as_threads
 
 
-def _bits_in_use(batch: Batch) -> int:
+def _bits_in_use(batch: Batch, trees: int) -> int:
     """Return how large a hashed table must be for the weights that the rows will use.
 
-    A feature that occurs with a label has weights at the nodes above its leaf and in its scorer.
+    A feature that occurs with a label has weights at the nodes above its leaves and in its scorer.
     """
     X, y = batch.rows, batch.targets
     if X.nnz * len(y.index) / len(y) > 2**24:  # too many to count
@@ -28,7 +28,7 @@ def _bits_in_use(batch: Batch) -> int:
     ones = np.ones(len(y.index), dtype=bool)
     labels = sp.csr_matrix((ones, y.index, y.offset), shape=(len(y), len(y.distinct)))
     pairs = max(1, (features.T @ labels).nnz)
-    lines = pairs * (1 + np.log2(len(y.distinct) + 1) / 3)
+    lines = pairs * (1 + trees * np.log2(len(y.distinct) + 1) / 3)
     return int(np.clip(np.ceil(np.log2(8 * 1.5 * lines)), 16, 26))
 
 
@@ -78,7 +78,7 @@ class LabelTreeClassifier(TreeClassifier):
     scale, layout, bits
         As for `OneAgainstAllClassifier`, but for `fit` tables have eight times as many weights, at
         most 2 ** 26, and of sparse rows no more than they are likely to use; the weights of trees
-        and scorers must fit into one to be kept in a dense layout.
+        and scorers must fit into one, of sparse rows into two, to be kept without hashing.
     min_gradient : float, default=0.03
         Neither tree nor scorer learns from examples on which its loss has a smaller slope. 0
         learns from every example.
@@ -200,9 +200,11 @@ class LabelTreeClassifier(TreeClassifier):
         self.n_trees_ = self.n_trees or (1 if self.index_length_ else 3)
         n_labels = len(batch.targets.distinct)
         models = n_labels + 8 * self.n_trees_ * _core.LabelTree.inner_nodes(n_labels)
-        self._settle_lines(batch, models, streaming=streaming)
-        if self.bits is None and not streaming and sparse and self.layout_ == "hashed":
-            self.bits_ = min(self.bits_, _bits_in_use(batch))
+        room = 0 if streaming else 2**self.bits_
+        if self.bits is None and not streaming and sparse:
+            self.bits_ = min(self.bits_, _bits_in_use(batch, self.n_trees_))
+            room = min(room, 2 * 2**self.bits_)  # to touch much memory takes more than to hash
+        self._settle_lines(batch, models, room)
         sets = batch.targets.multilabel
         self.scorer_update_ = "sgd" if words and sets else "adaptive"
         self.scorer_step_ = self.scorer_step or (0.5 if not sets else 0.3 if words else 0.1)

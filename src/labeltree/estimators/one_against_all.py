@@ -132,7 +132,8 @@ class OneAgainstAllClassifier(OnlineClassifier):
 
     def _settle(self, batch: Batch, *, streaming: bool) -> None:
         super()._settle(batch, streaming=streaming)
-        self._settle_lines(batch, len(batch.targets.distinct), streaming=streaming)
+        room = 0 if streaming else 2**self.bits_
+        self._settle_lines(batch, len(batch.targets.distinct), room)
         default = 0.03 if batch.targets.multilabel else 1e-3
         self.min_gradient_ = default if self.min_gradient is None else self.min_gradient
 
