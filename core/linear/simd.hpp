@@ -32,12 +32,6 @@ LABELTREE_INLINE float sum(f32x8 v) {
   return ((v[0] + v[4]) + (v[2] + v[6])) + ((v[1] + v[5]) + (v[3] + v[7]));
 }
 
-LABELTREE_INLINE float max(f32x8 v) {
-  float most = v[0];
-  for (int i = 1; i < 8; ++i) most = v[i] > most ? v[i] : most;
-  return most;
-}
-
 // Added to a gradient sum, which may be zero, before its root is inverted.
 constexpr float smallest_gradient_sum = 1e-30f;
 

@@ -40,16 +40,17 @@ constexpr float least = 1e-37f;          // products below this count as nothing
 
 namespace kernel {
 
-// The largest product a[i] b[i] in each group of 32, or 0.
+// The largest product a[i] b[i] in each group, or 0. Eight groups take turns: 0, 8, 16... are one, and
+// 1, 9, 17... another, `size` each.
 LABELTREE_CLONES void largest_products(const float* a, const float* b, std::size_t groups,
-                                       float* largest) {
-  for (std::size_t group = 0; group < groups; ++group, a += 32, b += 32) {
+                                       std::size_t size, float* largest) {
+  for (std::size_t group = 0; group < groups; group += 8) {
     simd::f32x8 most{};
-    for (std::size_t i = 0; i < 32; i += 8) {
-      const simd::f32x8 product = simd::load(a + i) * simd::load(b + i);
+    for (std::size_t i = 0; i < size; ++i, a += 8, b += 8) {
+      const simd::f32x8 product = simd::load(a) * simd::load(b);
       most = product > most ? product : most;
     }
-    largest[group] = simd::max(most);
+    simd::store(largest + group, most);
   }
 }
 
@@ -221,23 +222,22 @@ void LabelIndex::select(std::size_t n, Similar& similar) const {
     keep_nearest();
     enough = near.back().similarity;
   };
-  if (similar.all) {  // as many groups as labels are sought have one that reaches this bound
-    constexpr std::size_t together = 32;
-    const std::size_t labels = similar.of_label.size(), groups = labels / together;
+  if (similar.all) {
+    const std::size_t labels = similar.of_label.size(), size = labels < 8192 ? 8 : 32;
+    const std::size_t groups = labels / (8 * size) * 8;
     std::vector<float>& largest = similar.largest;
-    largest.assign((groups + 7) / 8 * 8, 0.0f);
-    kernel::largest_products(of_label, norms, groups, largest.data());
-    if (groups > n) {
+    largest.resize(groups);
+    kernel::largest_products(of_label, norms, groups, size, largest.data());
+    if (groups > n) {  // as many groups as labels are sought have one that reaches this bound
       const float high = *std::max_element(largest.begin(), largest.end());
-      enough = std::max(enough, bound_of_best(largest.data(), largest.size(), n, 0.0f, high));
+      enough = std::max(enough, bound_of_best(largest.data(), groups, n, 0.0f, high));
     }
     for (std::size_t group = 0; group < groups; ++group) {
       if (largest[group] < enough) continue;
-      for (std::size_t i = 0; i < together; ++i) {
-        consider(static_cast<LabelId>(together * group + i));
-      }
+      const std::size_t first = group / 8 * 8 * size + group % 8;
+      for (std::size_t i = 0; i < size; ++i) consider(static_cast<LabelId>(first + 8 * i));
     }
-    for (std::size_t label = together * groups; label < labels; ++label) {
+    for (std::size_t label = groups * size; label < labels; ++label) {
       consider(static_cast<LabelId>(label));
     }
   } else {

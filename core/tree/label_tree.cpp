@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <functional>
 #include <limits>
 #include <numeric>
 #include <string>
@@ -127,28 +126,6 @@ float LabelTree::prior(LabelId label, float unfound, const Similar& similar) con
              : of_trees + params_.index_weight * index_.similarity(label, similar);
 }
 
-// Puts those candidates of each example first whose scorers might make them the best, and k at least:
-// those with the best evidence.
-void LabelTree::find_hopeful(std::size_t k, Scratch& scratch) const {
-  for (std::size_t i = 0; i < scratch.examples.size(); ++i) {
-    auto& [labels, evidence, unfound, scores, hopeful] = scratch.candidates[i];
-    hopeful = labels.size();
-    if (labels.size() <= k) continue;
-    std::vector<float>& best = scratch.values;
-    best = evidence;
-    std::nth_element(best.begin(), best.begin() + static_cast<std::ptrdiff_t>(k) - 1, best.end(),
-                     std::greater());
-    const float most = *std::max_element(best.begin(), best.begin() + static_cast<std::ptrdiff_t>(k));
-    const float bound = std::min(best[k - 1], most - params_.hopeless);
-    hopeful = 0;
-    for (std::size_t c = 0; c < labels.size(); ++c) {
-      if (evidence[c] < bound) continue;
-      std::swap(labels[c], labels[hopeful]);
-      std::swap(evidence[c], evidence[hopeful++]);
-    }
-  }
-}
-
 // Scores the candidates of all examples that have no score yet.
 void LabelTree::score(Scored which, Scratch& scratch) const {
   const auto has_scorer = [&](LabelId label) { return params_.scorers && scorer_[label] != none; };
@@ -198,7 +175,9 @@ std::size_t LabelTree::ranks_together(std::size_t k) const {
 
 void LabelTree::rank(std::size_t k, Scratch& scratch) const {
   gather(k, {}, 0.0f, scratch);
-  find_hopeful(k, scratch);
+  for (std::size_t i = 0; i < scratch.examples.size(); ++i) {
+    scratch.candidates[i].put_hopeful_first(k, params_.hopeless, scratch.values);
+  }
   score(Scored::hopeful, scratch);
   for (std::size_t i = 0; i < scratch.examples.size(); ++i) {
     const auto& [labels, evidence, unfound, scores, hopeful] = scratch.candidates[i];

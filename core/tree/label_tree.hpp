@@ -74,7 +74,6 @@ class LabelTree : public TreeLearner {
   std::shared_lock<std::shared_mutex> lock_index() const;
   float prior(LabelId label, float unfound, const Similar& similar) const;
   void add_missed(std::span<const LabelId> y, float weight, Scratch& scratch);
-  void find_hopeful(std::size_t k, Scratch& scratch) const;
   enum class Scored { hopeful, all };
   void score(Scored which, Scratch& scratch) const;
   void train_scorers(std::span<const LabelId> y, float weight, Scratch& scratch);

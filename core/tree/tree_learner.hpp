@@ -13,6 +13,7 @@
 #include "learner.hpp"
 #include "linear/block_predictions.hpp"
 #include "pool.hpp"
+#include "tree/candidates.hpp"
 #include "tree/label_index.hpp"
 #include "tree/search.hpp"
 #include "tree/walk.hpp"
@@ -30,34 +31,6 @@ inline bool better(const ScoredLabel& a, const ScoredLabel& b) {
 }
 
 inline constexpr ScoredLabel missing{-std::numeric_limits<float>::infinity(), no_label};
-
-// Labels that may be those of an example.
-struct Candidates {
-  std::vector<LabelId> labels;
-  std::vector<float> evidence;  // for each
-  float unfound = 0.0f;         // of a label that no tree found
-  std::vector<float> scores;    // of each, or of the first ones
-  std::size_t hopeful = 0;      // how many, the first ones, may be the best
-
-  // Of a label, which becomes a candidate if it is none.
-  std::size_t place(LabelId label) {
-    const auto at =
-        static_cast<std::size_t>(std::find(labels.begin(), labels.end(), label) - labels.begin());
-    if (at == labels.size()) {
-      labels.push_back(label);
-      evidence.push_back(0.0f);
-    }
-    return at;
-  }
-
-  void clear() {
-    labels.clear();
-    evidence.clear();
-    scores.clear();
-    unfound = 0.0f;
-    hopeful = 0;
-  }
-};
 
 // A tree as one looks at it. Several trees have several roots.
 struct TreeView {

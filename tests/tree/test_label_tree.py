@@ -134,9 +134,12 @@ class TestReference:
         organize=False,
         negate=False,
         keep=False,
+        spread=1,
         **params,
     ):
         X, y = problem(labels=labels, sets=sets)
+        y = [np.atleast_1d(one) * spread for one in y]
+        labels *= spread
         if negate:
             X = X * np.random.default_rng(0).choice([-1, 1], X.shape, p=[0.2, 0.8])
         params["exclusive"] = not sets
@@ -157,7 +160,7 @@ class TestReference:
             assert predicted.tolist() == [NONE if label is None else label for label in expected]
 
         self.compare_state(core, reference, labels)
-        X, _ = problem(40, labels, random_state=1)
+        X, _ = problem(40, labels // spread, random_state=1)
         for k in (3, 100):
             self.compare_predictions(core, reference, X[:10], k, dense)
         return core, reference
@@ -260,6 +263,10 @@ class TestReference:
             tree_candidates=2,
             passes=2,
         )
+
+    @pytest.mark.parametrize("sets", [False, True])
+    def test_an_index_of_thousands_of_labels(self, sets):
+        self.compare(sets=sets, labels=60, spread=150, index_length=256, index_candidates=3)
 
     @pytest.mark.parametrize("sets", [False, True])
     @pytest.mark.parametrize("organize", [False, True])
