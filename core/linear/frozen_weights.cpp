@@ -20,14 +20,14 @@ bfloat16 frozen(float weight, float drop) {
 // A mapped file may be damaged: what comes of it is a number all the same.
 float finite(float p) { return std::isfinite(p) ? p : 0.0f; }
 
-}  // namespace
-
-namespace kernel {
-
 // Weights of dense rows lie in such an order that parting them gives those of eight features each.
 std::size_t place(std::size_t feature) {
   return feature / 16 * 16 + feature % 8 * 2 + feature / 8 % 2;
 }
+
+}  // namespace
+
+namespace kernel {
 
 LABELTREE_CLONES float dot(const bfloat16* w, const float* x, std::size_t n) {
   f32x8 first{}, second{};
@@ -140,7 +140,7 @@ FrozenDenseWeights::FrozenDenseWeights(std::size_t features, const DenseWeights&
   for (std::size_t model = 0; model < rows; ++model) {
     const float* from = weights.table().data() + model * weights.row_size();
     bfloat16* to = table.data() + model * stride_;
-    for (std::size_t i = 0; i < stride_; ++i) to[kernel::place(i)] = frozen(from[i], drop);
+    for (std::size_t i = 0; i < stride_; ++i) to[place(i)] = frozen(from[i], drop);
   }
   table_ = SharedArray<bfloat16>(std::move(table));
 }
@@ -149,7 +149,7 @@ float FrozenDenseWeights::dot(std::size_t model, const Example& x) const {
   const bfloat16* w = row(model);
   if (x.key == nullptr) return finite(kernel::dot(w, x.value, x.size));
   float p = 0.0f;
-  for (std::size_t i = 0; i < x.size; ++i) p += to_float(w[kernel::place(x.key[i])]) * x.value[i];
+  for (std::size_t i = 0; i < x.size; ++i) p += to_float(w[place(x.key[i])]) * x.value[i];
   return finite(p);
 }
 

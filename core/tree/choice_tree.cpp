@@ -180,11 +180,11 @@ void ChoiceTree::learn(std::span<const LabelId> labels, const ExampleBuffer& exa
 // Of the nodes below a level. `found` are the leaves of this level and those above.
 void ChoiceTree::leave_out_improbable(const Breadth& breadth, const std::vector<Reached>& found,
                                       std::vector<Reached>& below) const {
-  if (below.empty() || breadth.improbable == 0.0f) return;
+  if (below.empty() || std::isinf(breadth.behind)) return;
   std::sort(below.begin(), below.end(), more_probable);
   float best = below[0].log_probability;
   for (const Reached& leaf : found) best = std::max(best, leaf.log_probability);
-  const float bound = best + std::log(breadth.improbable);
+  const float bound = best - breadth.behind;
   std::size_t kept = 0;
   for (std::size_t leaves = found.size(); kept < below.size(); ++kept) {
     if (below[kept].log_probability < bound && leaves >= breadth.wanted) break;

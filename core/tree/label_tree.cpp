@@ -79,7 +79,7 @@ void LabelTree::gather(std::size_t k, std::span<const LabelId> without, float we
   for (std::size_t i = 0; i < examples; ++i) scratch.candidates[i].clear();
   const auto share = 1.0f / static_cast<float>(trees_.size());
   const Breadth breadth{std::max(k, params_.tree_candidates), std::max(k, params_.beam),
-                        params_.improbable, k};
+                        -std::log(params_.improbable), k};
   for (const ChoiceTree& tree : trees_) {
     tree.search(scratch.examples, breadth, bank_, counts_, scratch.beam, scratch.blocks);
     for (std::size_t i = 0; i < examples; ++i) {
@@ -126,23 +126,21 @@ float LabelTree::prior(LabelId label, float unfound, const Similar& similar) con
              : of_trees + params_.index_weight * index_.similarity(label, similar);
 }
 
-// Scores the candidates of all examples that have no score yet.
-void LabelTree::score(Scored which, Scratch& scratch) const {
+// Scores the hopeful candidates of all examples that have no score yet.
+void LabelTree::score(Scratch& scratch) const {
   const auto has_scorer = [&](LabelId label) { return params_.scorers && scorer_[label] != none; };
   const std::size_t examples = scratch.examples.size();
   scratch.blocks.clear();
   for (std::size_t i = 0; i < examples; ++i) {
     const auto& [labels, evidence, unfound, scores, hopeful] = scratch.candidates[i];
-    const std::size_t end = which == Scored::all ? labels.size() : hopeful;
-    for (std::size_t c = scores.size(); c < end; ++c) {
+    for (std::size_t c = scores.size(); c < hopeful; ++c) {
       if (has_scorer(labels[c])) scratch.blocks.ask(scorer_[labels[c]] / 8, i);
     }
   }
   scratch.blocks.answer(bank_, scratch.examples);
   for (std::size_t i = 0, answer = 0; i < examples; ++i) {
     auto& [labels, evidence, unfound, scores, hopeful] = scratch.candidates[i];
-    const std::size_t end = which == Scored::all ? labels.size() : hopeful;
-    for (std::size_t c = scores.size(); c < end; ++c) {
+    for (std::size_t c = scores.size(); c < hopeful; ++c) {
       scores.push_back(evidence[c]);
       if (has_scorer(labels[c])) scores[c] += scratch.blocks[answer++][scorer_[labels[c]] % 8];
     }
@@ -178,7 +176,7 @@ void LabelTree::rank(std::size_t k, Scratch& scratch) const {
   for (std::size_t i = 0; i < scratch.examples.size(); ++i) {
     scratch.candidates[i].put_hopeful_first(k, params_.hopeless, scratch.values);
   }
-  score(Scored::hopeful, scratch);
+  score(scratch);
   for (std::size_t i = 0; i < scratch.examples.size(); ++i) {
     const auto& [labels, evidence, unfound, scores, hopeful] = scratch.candidates[i];
     const std::size_t begin = scratch.ranked.size();
@@ -215,8 +213,9 @@ void LabelTree::trace(Scratch& scratch) const {
 // Candidates that exclude each other learn by the gradient of their softmax, which is that of a
 // logistic loss at the log-odds of their shares.
 void LabelTree::train_scorers(std::span<const LabelId> y, float weight, Scratch& scratch) {
-  score(Scored::all, scratch);
   auto& [labels, evidence, unfound, scores, hopeful] = scratch.candidates[0];
+  hopeful = labels.size();  // all learn
+  score(scratch);
   if (params_.exclusive) {
     double total = 0.0;
     float largest = -std::numeric_limits<float>::infinity();

@@ -74,8 +74,7 @@ class LabelTree : public TreeLearner {
   std::shared_lock<std::shared_mutex> lock_index() const;
   float prior(LabelId label, float unfound, const Similar& similar) const;
   void add_missed(std::span<const LabelId> y, float weight, Scratch& scratch);
-  enum class Scored { hopeful, all };
-  void score(Scored which, Scratch& scratch) const;
+  void score(Scratch& scratch) const;
   void train_scorers(std::span<const LabelId> y, float weight, Scratch& scratch);
   bool has_places(std::span<const LabelId> y, const Scratch& scratch) const;
   void make_places(std::span<const LabelId> y, Scratch& scratch);

@@ -17,22 +17,18 @@ LABELTREE_INLINE std::size_t count_from(const float* values, std::size_t n, floa
   return sum;
 }
 
+}  // namespace kernel
+
 // Found by halving.
 LABELTREE_CLONES float bound_of_best(const float* values, std::size_t size, std::size_t n, float low,
                                      float high) {
   for (int step = 0; step < 16; ++step) {
     const float middle = low + (high - low) / 2;
-    const std::size_t reach = count_from(values, size, middle);
+    const std::size_t reach = kernel::count_from(values, size, middle);
     if (reach == n) return middle;
     (reach > n ? low : high) = middle;
   }
   return low;
-}
-
-}  // namespace kernel
-
-float bound_of_best(const float* values, std::size_t size, std::size_t n, float low, float high) {
-  return kernel::bound_of_best(values, size, n, low, high);
 }
 
 void keep_best(std::vector<Reached>& reached, std::size_t n) {

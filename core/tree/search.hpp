@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 namespace labeltree {
@@ -35,9 +36,9 @@ void keep_best(std::vector<Reached>& reached, std::size_t n);
 struct Breadth {
   std::size_t leaves;  // to find, at most
   std::size_t beam;    // nodes expanded on each level, at most
-  // Nodes less than this share as probable as the best on their level are left out, unless fewer
+  // Nodes whose log-probability is further behind the best on their level are left out, unless fewer
   // than `wanted` leaves would be found.
-  float improbable = 0.0f;
+  float behind = std::numeric_limits<float>::infinity();
   std::size_t wanted = 0;
 };
 

@@ -106,7 +106,9 @@ void bind_tree(nb::module_& m) {
               if (count > largest_count) invalid("a count is not below 2^32");
             }
             if (beam == 0) invalid("beam must be at least 1");
-            if (!(improbable >= 0.0f && improbable <= 1.0f)) invalid("improbable must be from 0 to 1");
+            if (!(improbable >= 0.0f && improbable <= 1.0f)) {
+              invalid("improbable must be from 0 to 1");
+            }
             if (!(hopeless >= 0.0f)) invalid("hopeless must not be negative");
             if (!(alpha >= 0.0f && alpha <= 1.0f)) invalid("alpha must be from 0 to 1");
             if (tree.loss != Loss::logistic || scorer.loss != Loss::logistic) {
@@ -120,7 +122,8 @@ void bind_tree(nb::module_& m) {
           nb::arg("params"), nb::arg("tree"), nb::arg("scorer"), nb::kw_only(), nb::arg("trees"),
           nb::arg("tree_candidates"), nb::arg("beam"), nb::arg("improbable"), nb::arg("alpha"),
           nb::arg("tree_weight"), nb::arg("index_length"), nb::arg("index_candidates"),
-          nb::arg("index_weight"), nb::arg("hopeless"), nb::arg("scorers"), nb::arg("exclusive"), nb::arg("seed"))
+          nb::arg("index_weight"), nb::arg("hopeless"), nb::arg("scorers"), nb::arg("exclusive"),
+          nb::arg("seed"))
       .def_static("inner_nodes", &ChoiceTree::inner_nodes, nb::arg("labels"))
       .def(
           "organize",
