@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <vector>
+#include <utility>
 
 #include "aligned.hpp"
 #include "linear/simd.hpp"
@@ -29,6 +29,7 @@ class UsedBits {
   const Group* groups() const { return groups_.data(); }
 
   bool has(std::size_t i) const { return has(groups()[i / 32], i); }
+  std::size_t place(std::size_t i) const { return place(groups()[i / 32], i); }
   void use(std::size_t i) { groups_.data()[i / 32].used |= std::uint32_t{1} << (i % 32); }
 
   // After all calls of `use`: counts them.
@@ -51,12 +52,20 @@ class UsedBits {
 
   // To restore it, its size must be settled; returns the number of used things.
   std::size_t visit_state(StateVisitor& state, const std::string& name) {
-    std::vector<std::uint32_t> used(groups_.size());
-    for (std::size_t i = 0; i < used.size(); ++i) used[i] = groups_.data()[i].used;
-    state.array(name, used);
+    SharedArray<std::uint32_t> used;
+    if (!state.restoring()) {
+      AlignedArray<std::uint32_t> bits(groups_.size(), Pages::small);
+      for (std::size_t i = 0; i < groups_.size(); ++i) {
+        const std::uint32_t bits_of_group = groups_.data()[i].used;
+        if (bits_of_group != 0) bits.data()[i] = bits_of_group;  // what is not written costs nothing
+      }
+      used = SharedArray<std::uint32_t>(std::move(bits));
+    }
+    state.shared(name, used);
     if (state.restoring()) {
       StateVisitor::require(used.size() == groups_.size(),
-                            "the saved array " + name + " is not of the right length");
+                            "the saved array " + name + " has " + std::to_string(used.size()) +
+                                " entries, expected " + std::to_string(groups_.size()));
       for (std::size_t i = 0; i < used.size(); ++i) groups_.data()[i].used = used[i];
     }
     return count();

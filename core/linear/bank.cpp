@@ -1,9 +1,11 @@
 #include "linear/bank.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <functional>
 #include <stdexcept>
+#include <string>
 
 namespace labeltree {
 namespace {
@@ -13,6 +15,12 @@ constexpr float largest_learnable = 1e30f;
 
 // Size of the table for the indicators of layouts that are not hashed.
 constexpr unsigned indicator_bits = 22;
+
+// More features than this share slots in the hashed layout.
+constexpr std::uint64_t most_slots = std::uint64_t{1} << 28;
+
+// Of all models together, in any layout.
+constexpr std::uint64_t most_weights = std::uint64_t{1} << LineWeights::largest_bits;
 
 // h g^2, or 0 if nothing is to be learned: the loss is flat, or the numbers are out of all bounds.
 float learnable(float p, float y, float weight, const Example& x, const Rule& rule) {
@@ -27,7 +35,7 @@ float learnable(float p, float y, float weight, const Example& x, const Rule& ru
 Bank::Bank(const BankParams& params)
     : params_(params),
       slots_(params.layout == Layout::hashed
-                 ? std::min<std::uint64_t>(params.features, std::uint64_t{1} << params.bits)
+                 ? std::min({params.features, std::uint64_t{1} << params.bits, most_slots})
                  : params.features),
       largest_(slots_ + 1),
       weights_(DenseWeights(0)) {
@@ -60,14 +68,27 @@ void Bank::visit_learning(Visit visit) {
   throw std::logic_error("a frozen bank cannot learn");
 }
 
+// Every feature of every model has a weight, in whole blocks of models, but for the hashed layout.
+void Bank::require_room(std::uint64_t models) const {
+  const std::uint64_t most =
+      params_.layout == Layout::hashed ? most_weights : most_weights / (slots_ + 1) / 8 * 8;
+  if (models <= most) return;
+  throw std::length_error(std::to_string(models) + " linear models of " +
+                          std::to_string(slots_) + " features have more than 2^" +
+                          std::to_string(LineWeights::largest_bits) +
+                          " weights; choose the hashed layout");
+}
+
 void Bank::resize(std::size_t models) {
   if (models <= models_) return;
+  require_room(models);
   visit_learning([&](auto& weights) { weights.resize(models); });
   steps_.resize(models, 0.0);
   models_ = models;
 }
 
 void Bank::reserve(std::size_t models) {
+  require_room(models);
   visit_learning([&](auto& weights) { weights.resize(models); });
 }
 
@@ -107,9 +128,9 @@ void Bank::visit_entries(const Matrix& X, std::size_t row, Visit visit) const {
 
 template <class Visit>
 void Bank::visit_observed(Visit visit) const {
-  for (std::size_t i = 0; i <= slots_; ++i) {
+  largest_.visit_rows(1, [&](std::size_t i) {
     if (largest_.data()[i] > 0.0f) visit(i);
-  }
+  });
 }
 
 void Bank::observe(const Matrix& X, std::size_t row, float weight, ExampleBuffer& out) {
@@ -219,9 +240,11 @@ void Bank::predict8(std::size_t block, const Example& x, float* p) const {
 
 // eta h, or eta h / t^power where t counts the weight of the examples shown to the model.
 float Bank::step_size(std::size_t model, float weight, const Rule& rule) {
-  if (rule.power == 0.0f || rule.update != Update::sgd) return rule.step * weight;
-  steps_[model] += weight;
-  return rule.step * weight * static_cast<float>(std::pow(steps_[model], -rule.power));
+  const float step = std::min(rule.step * weight, largest_learnable);  // else weights are not finite
+  if (rule.power == 0.0f || rule.update != Update::sgd) return step;
+  const double shown =
+      weight + std::atomic_ref(steps_[model]).fetch_add(weight, std::memory_order_relaxed);
+  return std::min(step * static_cast<float>(std::pow(shown, -rule.power)), largest_learnable);
 }
 
 void Bank::learn(std::size_t model, const Example& x, float p, float y, float weight,
@@ -311,7 +334,10 @@ void Bank::visit_state(StateVisitor& state, const std::string& prefix) {
     return;
   }
   state.array(prefix + "steps", steps_);
-  if (state.restoring()) models_ = steps_.size();
+  if (state.restoring()) {
+    require_room(steps_.size());
+    models_ = steps_.size();
+  }
   visit_learning([&](auto& weights) {
     if (state.restoring()) weights.resize(models());
     state.table(prefix + "weights", weights.table(), weights.row_size());
@@ -325,6 +351,7 @@ void Bank::visit_state(StateVisitor& state, const std::string& prefix) {
 // The weights in the form for prediction, whichever form they have here.
 void Bank::visit_frozen(StateVisitor& state, const std::string& prefix, float drop) {
   state.value(prefix + "models", models_);
+  require_room(models_);
   const std::string name = prefix + "weights";
   if (const auto* dense = std::get_if<DenseWeights>(&weights_)) {
     FrozenDenseWeights(slots_ + 1, *dense, models_, drop).visit_state(state, name, models_);

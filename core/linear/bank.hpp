@@ -100,12 +100,13 @@ class Bank {
   template <class Visit> void visit_learning(Visit visit);
   void visit_frozen(StateVisitor& state, const std::string& prefix, float drop);
   static Example indicators(const Example& x);
+  void require_room(std::uint64_t models) const;
   float step_size(std::size_t model, float weight, const Rule& rule);
 
   BankParams params_;
   double total_weight_ = 0.0;   // T: the weight of all examples observed
   double total_norm_ = 0.0;     // S: the weighted sum of their squared norms
-  std::size_t slots_;           // features, or the size of the table if that is smaller
+  std::size_t slots_;           // features; hashed: the size of the table or 2^28 if that is smaller
   AlignedFloats largest_;       // N: the largest |x| of each feature slot; zero if never seen
   std::uint64_t models_ = 0;
   std::vector<double> steps_;   // sgd with power: the weight of each model's examples

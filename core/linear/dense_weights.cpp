@@ -9,15 +9,18 @@ namespace labeltree {
 
 using simd::f32x8;
 using simd::load;
-using simd::store;
+using simd::load_shared;
+using simd::load_shared1;
+using simd::store_shared;
+using simd::store_shared1;
 
 namespace kernel {
 
 LABELTREE_CLONES float dot(const float* w, const float* x, std::size_t n) {
   f32x8 even{}, odd{};
   for (std::size_t i = 0; i < n; i += 16) {
-    even += load(w + i) * load(x + i);
-    odd += load(w + i + 8) * load(x + i + 8);
+    even += load_shared(w + i) * load(x + i);
+    odd += load_shared(w + i + 8) * load(x + i + 8);
   }
   return simd::sum(even + odd);
 }
@@ -29,14 +32,14 @@ LABELTREE_CLONES void dot8(const float* w, std::size_t stride, const float* x, s
   f32x8 a{}, b{}, c{}, d{}, e{}, f{}, g{}, h{};
   for (std::size_t i = 0; i < n; i += 8) {
     const f32x8 value = load(x + i);
-    a += load(w + i) * value;
-    b += load(w + i + stride) * value;
-    c += load(w + i + 2 * stride) * value;
-    d += load(w + i + 3 * stride) * value;
-    e += load(v + i) * value;
-    f += load(v + i + stride) * value;
-    g += load(v + i + 2 * stride) * value;
-    h += load(v + i + 3 * stride) * value;
+    a += load_shared(w + i) * value;
+    b += load_shared(w + i + stride) * value;
+    c += load_shared(w + i + 2 * stride) * value;
+    d += load_shared(w + i + 3 * stride) * value;
+    e += load_shared(v + i) * value;
+    f += load_shared(v + i + stride) * value;
+    g += load_shared(v + i + 2 * stride) * value;
+    h += load_shared(v + i + 3 * stride) * value;
   }
   const f32x8 sums[8] = {a, b, c, d, e, f, g, h};
   for (int row = 0; row < 8; ++row) p[row] = simd::sum(sums[row]);
@@ -47,8 +50,8 @@ LABELTREE_CLONES float accumulate(float* g, const float* x, std::size_t n, float
   for (std::size_t i = 0; i < n; i += 8) {
     const f32x8 v = load(x + i);
     const f32x8 squares = v * v;
-    const f32x8 sums = load(g + i) + hg2 * squares;
-    store(g + i, sums);
+    const f32x8 sums = load_shared(g + i) + hg2 * squares;
+    store_shared(g + i, sums);
     kappa += squares * simd::inverse_sqrt(sums);
   }
   return simd::sum(kappa);
@@ -56,12 +59,15 @@ LABELTREE_CLONES float accumulate(float* g, const float* x, std::size_t n, float
 
 LABELTREE_CLONES void step(float* w, const float* g, const float* x, std::size_t n, float u) {
   for (std::size_t i = 0; i < n; i += 8) {
-    store(w + i, load(w + i) + u * (load(x + i) * simd::inverse_sqrt(load(g + i))));
+    store_shared(w + i, load_shared(w + i) +
+                            u * (load(x + i) * simd::inverse_sqrt(load_shared(g + i))));
   }
 }
 
 LABELTREE_CLONES void add(float* w, const float* x, std::size_t n, float u) {
-  for (std::size_t i = 0; i < n; i += 8) store(w + i, load(w + i) + u * load(x + i));
+  for (std::size_t i = 0; i < n; i += 8) {
+    store_shared(w + i, load_shared(w + i) + u * load(x + i));
+  }
 }
 
 }  // namespace kernel
@@ -86,7 +92,7 @@ float DenseWeights::dot(std::size_t model, const Example& x) const {
   float p = 0.0f;
   for (std::size_t i = 0; i < x.size; ++i) {
     LABELTREE_TOUCH(model * row_size() + x.key[i], 1);
-    p += w[x.key[i]] * x.value[i];
+    p += load_shared1(w + x.key[i]) * x.value[i];
   }
   return p;
 }
@@ -113,8 +119,8 @@ float DenseWeights::accumulate(std::size_t model, const Example& x, float hg2) {
   for (std::size_t i = 0; i < x.size; ++i) {
     LABELTREE_TOUCH(model * row_size() + stride_ + x.key[i], 1);
     const float square = x.value[i] * x.value[i];
-    float& sum = g[x.key[i]];
-    sum += hg2 * square;
+    const float sum = load_shared1(g + x.key[i]) + hg2 * square;
+    store_shared1(g + x.key[i], sum);
     kappa += square * simd::inverse_sqrt(sum);
   }
   return kappa;
@@ -125,14 +131,17 @@ void DenseWeights::step(std::size_t model, const Example& x, float u) {
   const float* g = sums(model);
   if (x.key == nullptr) return kernel::step(w, g, x.value, x.size, u);
   for (std::size_t i = 0; i < x.size; ++i) {
-    w[x.key[i]] += u * (x.value[i] * simd::inverse_sqrt(g[x.key[i]]));
+    const float change = u * (x.value[i] * simd::inverse_sqrt(load_shared1(g + x.key[i])));
+    store_shared1(w + x.key[i], load_shared1(w + x.key[i]) + change);
   }
 }
 
 void DenseWeights::add(std::size_t model, const Example& x, float u) {
   float* w = weights(model);
   if (x.key == nullptr) return kernel::add(w, x.value, x.size, u);
-  for (std::size_t i = 0; i < x.size; ++i) w[x.key[i]] += u * x.value[i];
+  for (std::size_t i = 0; i < x.size; ++i) {
+    store_shared1(w + x.key[i], load_shared1(w + x.key[i]) + u * x.value[i]);
+  }
 }
 
 void DenseWeights::accumulate8(std::size_t block, const Example& x, const float* hg2, float* kappa) {

@@ -20,6 +20,16 @@ bfloat16 frozen(float weight, float drop) {
 // A mapped file may be damaged: what comes of it is a number all the same.
 float finite(float p) { return std::isfinite(p) ? p : 0.0f; }
 
+bool any_above(const float* weights, std::size_t n, float drop) {
+  return std::any_of(weights, weights + n, [&](float w) { return std::abs(w) > drop; });
+}
+
+// What is exact keeps rows or lines of zeros in their places unless so many times fewer are used.
+constexpr std::size_t sparse_from = 16;
+
+// Models in whole blocks, as where they learn.
+std::size_t whole_blocks(std::size_t models) { return (models + 7) / 8 * 8; }
+
 // Weights of dense rows lie in such an order that parting them gives those of eight features each.
 std::size_t place(std::size_t feature) {
   return feature / 16 * 16 + feature % 8 * 2 + feature / 8 % 2;
@@ -130,23 +140,40 @@ LABELTREE_CLONES void line_dot8(const Group* groups, const bfloat16* lines, Addr
 
 }  // namespace kernel
 
-FrozenDenseWeights::FrozenDenseWeights(std::size_t features) : stride_(padded(features)) {}
+FrozenDenseWeights::FrozenDenseWeights(std::size_t features)
+    : stride_(padded(features)), used_(0) {}
 
 FrozenDenseWeights::FrozenDenseWeights(std::size_t features, const DenseWeights& weights,
                                        std::size_t models, float drop)
     : FrozenDenseWeights(features) {
-  const std::size_t rows = (models + 7) / 8 * 8;  // whole blocks, as there
-  AlignedArray<bfloat16> table(rows * stride_);
-  for (std::size_t model = 0; model < rows; ++model) {
+  const std::size_t rows = whole_blocks(models);
+  UsedBits used(rows);
+  weights.table().visit_rows(weights.row_size(), [&](std::size_t model) {
     const float* from = weights.table().data() + model * weights.row_size();
-    bfloat16* to = table.data() + model * stride_;
+    if (model < rows && any_above(from, stride_, drop)) used.use(model);
+  });
+  const std::size_t n_used = used.count();
+  const bool all = sparse_from * n_used >= rows;
+  AlignedArray<bfloat16> table(stride_ * (all ? rows : n_used));
+  for (std::size_t model = 0; model < rows; ++model) {
+    if (!used.has(model)) continue;
+    const float* from = weights.table().data() + model * weights.row_size();
+    bfloat16* to = table.data() + (all ? model : used.place(model)) * stride_;
     for (std::size_t i = 0; i < stride_; ++i) to[place(i)] = frozen(from[i], drop);
   }
   table_ = SharedArray<bfloat16>(std::move(table));
+  if (!all) used_ = std::move(used);
+}
+
+// Null for a model whose weights are all zero, where such are left out.
+const bfloat16* FrozenDenseWeights::row(std::size_t model) const {
+  if (used_.size() == 0) return table_.data() + model * stride_;
+  return used_.has(model) ? table_.data() + used_.place(model) * stride_ : nullptr;
 }
 
 float FrozenDenseWeights::dot(std::size_t model, const Example& x) const {
   const bfloat16* w = row(model);
+  if (w == nullptr) return 0.0f;
   if (x.key == nullptr) return finite(kernel::dot(w, x.value, x.size));
   float p = 0.0f;
   for (std::size_t i = 0; i < x.size; ++i) p += to_float(w[place(x.key[i])]) * x.value[i];
@@ -154,8 +181,8 @@ float FrozenDenseWeights::dot(std::size_t model, const Example& x) const {
 }
 
 void FrozenDenseWeights::dot8(std::size_t block, const Example& x, float* p) const {
-  const bfloat16* w = row(8 * block);
-  if (x.key == nullptr) {
+  if (x.key == nullptr && used_.size() == 0) {
+    const bfloat16* w = row(8 * block);
     kernel::dot4(w, stride_, x.value, x.size, p);
     kernel::dot4(w + 4 * stride_, stride_, x.value, x.size, p + 4);
     std::transform(p, p + 8, p, finite);
@@ -167,9 +194,11 @@ void FrozenDenseWeights::dot8(std::size_t block, const Example& x, float* p) con
 void FrozenDenseWeights::visit_state(StateVisitor& state, const std::string& name,
                                      std::size_t models) {
   state.shared(name, table_);
-  if (!state.restoring()) return;
-  StateVisitor::require(models < std::uint64_t{1} << 40 &&
-                            table_.size() == (models + 7) / 8 * 8 * stride_,
+  const std::size_t rows = whole_blocks(models);
+  if (table_.size() == rows * stride_) return;
+  if (state.restoring()) used_ = UsedBits(rows);
+  const std::size_t used = used_.visit_state(state, name + "_used");
+  StateVisitor::require(used * stride_ == table_.size(),
                         "the saved array " + name + " is not of the size of its models");
 }
 
@@ -178,20 +207,18 @@ FrozenLineWeights::FrozenLineWeights(const LineWeights& weights, std::size_t mod
   const std::size_t count = map_.lines(models);
   const auto line = [&](std::size_t i) { return weights.table().data() + i * weights.row_size(); };
   UsedBits used(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    if (std::any_of(line(i), line(i) + 8, [&](float w) { return std::abs(w) > drop; })) used.use(i);
-  }
+  weights.table().visit_rows(weights.row_size(), [&](std::size_t i) {
+    if (i < count && any_above(line(i), 8, drop)) used.use(i);
+  });
   const std::size_t n_used = used.count();
-  const bool all = map_.is_exact() || 2 * n_used >= count;
+  const bool all = (map_.is_exact() ? sparse_from : 2) * n_used >= count;
   const float drop_single = map_.is_exact() ? drop : 0.0f;
   AlignedArray<bfloat16> lines(8 * (all ? count : n_used));
-  bfloat16* to = lines.data();
-  for (std::size_t i = 0; i < count; ++i) {
-    if (used.has(i)) {
-      std::transform(line(i), line(i) + 8, to, [&](float w) { return frozen(w, drop_single); });
-    }
-    if (used.has(i) || all) to += 8;
-  }
+  weights.table().visit_rows(weights.row_size(), [&](std::size_t i) {
+    if (i >= count || !used.has(i)) return;
+    bfloat16* to = lines.data() + 8 * (all ? i : used.place(i));
+    std::transform(line(i), line(i) + 8, to, [&](float w) { return frozen(w, drop_single); });
+  });
   lines_ = SharedArray<bfloat16>(std::move(lines));
   if (!all) used_ = std::move(used);
 }
@@ -221,12 +248,6 @@ void FrozenLineWeights::dot8(std::size_t block, const Example& x, float* p) cons
 void FrozenLineWeights::visit_state(StateVisitor& state, const std::string& name,
                                     std::size_t models) {
   state.shared(name, lines_);
-  if (map_.is_exact()) {
-    const std::size_t block = 8 * map_.lines(8);
-    StateVisitor::require(lines_.size() % block == 0 && lines_.size() / block == (models + 7) / 8,
-                          "the saved array " + name + " is not of the size of its models");
-    return;
-  }
   const std::size_t count = map_.lines(models);
   if (lines_.size() == 8 * count) return;
   if (state.restoring()) used_ = UsedBits(count);

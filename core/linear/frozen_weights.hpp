@@ -16,7 +16,8 @@
 
 namespace labeltree {
 
-// What is left of DenseWeights: a row of weights for each model.
+// What is left of DenseWeights: a row of weights for each model, or, if few have learned anything, for
+// those.
 class FrozenDenseWeights {
  public:
   explicit FrozenDenseWeights(std::size_t features);  // to be restored
@@ -31,14 +32,15 @@ class FrozenDenseWeights {
   void visit_state(StateVisitor& state, const std::string& name, std::size_t models);
 
  private:
-  const bfloat16* row(std::size_t model) const { return table_.data() + model * stride_; }
+  const bfloat16* row(std::size_t model) const;
 
   std::size_t stride_;
+  UsedBits used_;  // of the models; empty if all are kept
   SharedArray<bfloat16> table_;
 };
 
-// What is left of LineWeights: all lines, or, of a hash table that is mostly empty, those that are
-// not all zero, in their order. Such a line is found by counting the used ones before it; one that
+// What is left of LineWeights: all lines, or, of a table that is mostly empty, those that are not all
+// zero, in their order. Such a line is found by counting the used ones before it; one that
 // is not used costs no access to the lines at all.
 class FrozenLineWeights {
  public:

@@ -9,7 +9,11 @@ namespace labeltree {
 
 using simd::f32x8;
 using simd::load;
+using simd::load_shared;
+using simd::load_shared1;
 using simd::store;
+using simd::store_shared;
+using simd::store_shared1;
 
 namespace kernel {
 
@@ -32,7 +36,7 @@ LABELTREE_CLONES void line_dot8(const float* table, Address at, const Example& x
   const auto term = [&](std::size_t i) {
     const std::size_t offset = 16 * at.line(x.key[i]);
     LABELTREE_TOUCH(offset, 16);
-    return x.value[i] * load(table + offset);
+    return x.value[i] * load_shared(table + offset);
   };
   std::size_t i = 0;
   for (; i + 2 <= x.size; i += 2) {
@@ -52,8 +56,8 @@ LABELTREE_CLONES void line_accumulate8(float* table, Address at, const Example& 
   for (std::size_t i = 0; i < x.size; ++i) {
     float* g = table + 16 * at.line(x.key[i]) + 8;
     const float square = x.value[i] * x.value[i];
-    const f32x8 sums = load(g) + square * scale;
-    store(g, sums);
+    const f32x8 sums = load_shared(g) + square * scale;
+    store_shared(g, sums);
     total += square * simd::inverse_sqrt(sums);
   }
   store(kappa, total);
@@ -63,7 +67,8 @@ LABELTREE_CLONES void line_step8(float* table, Address at, const Example& x, con
   const f32x8 scale = load(u);
   for (std::size_t i = 0; i < x.size; ++i) {
     float* w = table + 16 * at.line(x.key[i]);
-    store(w, load(w) + x.value[i] * (scale * simd::inverse_sqrt(load(w + 8))));
+    const f32x8 change = x.value[i] * (scale * simd::inverse_sqrt(load_shared(w + 8)));
+    store_shared(w, load_shared(w) + change);
   }
 }
 
@@ -71,7 +76,7 @@ LABELTREE_CLONES void line_add8(float* table, Address at, const Example& x, cons
   const f32x8 scale = load(u);
   for (std::size_t i = 0; i < x.size; ++i) {
     float* w = table + 16 * at.line(x.key[i]);
-    store(w, load(w) + x.value[i] * scale);
+    store_shared(w, load_shared(w) + x.value[i] * scale);
   }
 }
 
@@ -98,7 +103,9 @@ float LineWeights::dot(std::size_t model, const Example& x) const {
   float p = 0.0f;
   for (std::size_t begin = 0; begin < x.size; begin += kernel::tile) {
     const std::size_t n = kernel::prefetch(table_.data(), at, x, begin, offset);
-    for (std::size_t i = 0; i < n; ++i) p += x.value[begin + i] * lane[offset[i]];
+    for (std::size_t i = 0; i < n; ++i) {
+      p += x.value[begin + i] * load_shared1(lane + offset[i]);
+    }
   }
   return p;
 }
@@ -113,8 +120,9 @@ float LineWeights::accumulate(std::size_t model, const Example& x, float hg2) {
   float kappa = 0.0f;
   for (std::size_t i = 0; i < x.size; ++i) {
     const float square = x.value[i] * x.value[i];
-    float& sum = sums[16 * at.line(x.key[i])];
-    sum += hg2 * square;
+    float* at_sum = sums + 16 * at.line(x.key[i]);
+    const float sum = load_shared1(at_sum) + hg2 * square;
+    store_shared1(at_sum, sum);
     kappa += square * simd::inverse_sqrt(sum);
   }
   return kappa;
@@ -125,14 +133,18 @@ void LineWeights::step(std::size_t model, const Example& x, float u) {
   const Address at = map_.address(model / 8);
   for (std::size_t i = 0; i < x.size; ++i) {
     float* w = lane + 16 * at.line(x.key[i]);
-    w[0] += u * (x.value[i] * simd::inverse_sqrt(w[8]));
+    const float change = u * (x.value[i] * simd::inverse_sqrt(load_shared1(w + 8)));
+    store_shared1(w, load_shared1(w) + change);
   }
 }
 
 void LineWeights::add(std::size_t model, const Example& x, float u) {
   float* lane = table_.data() + model % 8;
   const Address at = map_.address(model / 8);
-  for (std::size_t i = 0; i < x.size; ++i) lane[16 * at.line(x.key[i])] += u * x.value[i];
+  for (std::size_t i = 0; i < x.size; ++i) {
+    float* w = lane + 16 * at.line(x.key[i]);
+    store_shared1(w, load_shared1(w) + u * x.value[i]);
+  }
 }
 
 void LineWeights::accumulate8(std::size_t block, const Example& x, const float* hg2,

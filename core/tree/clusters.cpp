@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "hash.hpp"
+#include "tree/feature_index.hpp"
 
 namespace labeltree {
 namespace {
@@ -27,7 +28,12 @@ void visit_row(const Matrix& X, std::size_t row, Visit visit) {
 
 LabelClusters::LabelClusters(const Matrix& X, const LabelSets& y, std::size_t labels,
                              std::uint64_t seed)
-    : random_(seed), begin_(labels + 1, 0), left_(X.cols, 0.0f), right_(X.cols, 0.0f) {
+    : random_(seed), begin_(labels + 1, 0) {
+  const std::size_t entries = X.dense() ? X.cols : static_cast<std::size_t>(X.indptr[X.rows]);
+  const bool wide = X.cols > entries;
+  FeatureIndex known;  // where rows are wide
+  left_.resize(std::min(X.cols, entries), 0.0f);
+  right_.resize(left_.size(), 0.0f);
   std::vector<std::size_t> first(labels + 1, 0);  // of each label's rows, in the array of all
   for (std::size_t row = 0; row < X.rows; ++row) {
     for (const LabelId label : y[row]) ++first[label + 1];
@@ -43,6 +49,7 @@ LabelClusters::LabelClusters(const Matrix& X, const LabelSets& y, std::size_t la
     labels_.push_back(label);
     for (std::size_t i = first[label]; i < first[label + 1]; ++i) {
       visit_row(X, rows[i], [&](std::size_t feature, float value) {
+        if (wide) feature = known.add(static_cast<std::uint32_t>(feature)) - 1;
         if (left_[feature] == 0.0f) touched_.push_back(static_cast<std::uint32_t>(feature));
         left_[feature] += value;
       });

@@ -11,7 +11,8 @@
 
 namespace labeltree {
 
-// The mean direction of the rows of each label, and balanced clustering by it.
+// The mean direction of the rows of each label, and balanced clustering by it. Memory is as large as
+// the rows, whatever number their features have.
 class LabelClusters {
  public:
   LabelClusters(const Matrix& X, const LabelSets& y, std::size_t labels, std::uint64_t seed);
@@ -25,7 +26,7 @@ class LabelClusters {
 
  private:
   struct Entry {
-    std::uint32_t feature;
+    std::uint32_t feature;  // numbered anew where the rows have few of the features
     float value;
   };
   void add(LabelId label, std::vector<float>& sum);

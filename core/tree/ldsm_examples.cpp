@@ -15,14 +15,19 @@ void LdsmRows::clear() {
 void LdsmRows::add(const Example& x) {
   for (std::size_t i = 0; i < x.size; ++i) {
     if (x.value[i] == 0.0f) continue;
-    feature_.push_back(static_cast<std::uint32_t>(x.key == nullptr ? i : x.key[i]));
+    feature_.push_back(x.slot == nullptr ? static_cast<std::uint32_t>(i) : x.slot[i]);
     value_.push_back(x.value[i]);
   }
   offset_.push_back(feature_.size());
   squared_norm_.push_back(x.squared_norm);
 }
 
-void LdsmRows::multiply(std::span<const float> scale) {
+float LdsmScale::operator[](std::uint32_t number) const {
+  const auto found = std::lower_bound(feature.begin(), feature.end(), number);
+  return factor[static_cast<std::size_t>(found - feature.begin())];
+}
+
+void LdsmRows::multiply(const LdsmScale& scale) {
   for (std::size_t row = 0; row < size(); ++row) {
     squared_norm_[row] = 0.0f;
     for (std::size_t i = offset_[row]; i < offset_[row + 1]; ++i) {
@@ -32,23 +37,27 @@ void LdsmRows::multiply(std::span<const float> scale) {
   }
 }
 
-std::vector<float> LdsmRows::inverse_frequencies(double idf, std::size_t features) const {
-  std::vector<double> rows;
-  for (const std::uint32_t feature : feature_) {
-    if (feature >= rows.size()) rows.resize(feature + 1, 0.0);
-    ++rows[feature];
-  }
-  std::vector<float> scale(rows.size(), 1.0f);
+LdsmScale LdsmRows::inverse_frequencies(double idf, std::size_t features) const {
+  LdsmScale scale;
+  std::vector<std::uint32_t> sorted = feature_;
+  std::sort(sorted.begin(), sorted.end());
   double sum = 0.0, present = 0.0;
-  for (std::size_t i = 0; i < std::min(features, rows.size()); ++i) {
-    if (rows[i] == 0.0) continue;
-    const double weight = std::pow(std::log(static_cast<double>(size()) / rows[i]) + 0.1, idf);
-    scale[i] = static_cast<float>(weight);
+  for (auto next = sorted.begin(); next != sorted.end();) {
+    const auto begin = next;
+    next = std::upper_bound(begin, sorted.end(), *begin);
+    scale.feature.push_back(*begin);
+    if (*begin >= features) {
+      scale.factor.push_back(1.0f);
+      continue;
+    }
+    const auto rows = static_cast<double>(next - begin);
+    const double weight = std::pow(std::log(static_cast<double>(size()) / rows) + 0.1, idf);
+    scale.factor.push_back(static_cast<float>(weight));
     sum += weight;
     ++present;
   }
-  for (std::size_t i = 0; i < std::min(features, rows.size()); ++i) {
-    if (rows[i] > 0.0) scale[i] *= static_cast<float>(present / sum);
+  for (std::size_t i = 0; i < scale.feature.size(); ++i) {
+    if (scale.feature[i] < features) scale.factor[i] *= static_cast<float>(present / sum);
   }
   return scale;
 }
@@ -75,7 +84,7 @@ std::uint64_t LdsmRecent::add(const LdsmExample& x) {
 
 LdsmExamples LdsmRecent::view(float rate) const { return {views_, end_ - views_.size(), rate}; }
 
-void LdsmRecent::visit_state(StateVisitor& state, std::size_t labels) {
+void LdsmRecent::visit_state(StateVisitor& state, std::size_t labels, std::uint64_t features_end) {
   std::vector<std::uint32_t> features, feature, sets, label;
   std::vector<float> value, weight, norm;
   for (const LdsmExample& x : views_) {
@@ -115,6 +124,9 @@ void LdsmRecent::visit_state(StateVisitor& state, std::size_t labels) {
     y += sets[i];
     for (const LabelId id : kept.labels) {
       require(id < labels, "a kept example has a label that does not exist");
+    }
+    for (const std::uint32_t number : kept.feature) {
+      require(number < features_end, "a kept example has a feature that does not exist");
     }
     views_[i] = {kept.feature, kept.value, kept.labels, weight[i], norm[i]};
   }

@@ -20,10 +20,10 @@ class LdsmRows {
   void add(const Example& x);
   std::size_t size() const { return squared_norm_.size(); }
   // Multiplies all values of each feature i by scale[i].
-  void multiply(std::span<const float> scale);
+  void multiply(const LdsmScale& scale);
   // The weights log(n / n_i) + 0.1 of the features, raised to the power `idf`, relative to their mean;
   // n_i of the n rows have feature i. Those from `features` on, the constant, have weight 1.
-  std::vector<float> inverse_frequencies(double idf, std::size_t features) const;
+  LdsmScale inverse_frequencies(double idf, std::size_t features) const;
   // Without labels, of weight 1. Void once a row is added.
   LdsmExample operator[](std::size_t row) const;
 
@@ -45,7 +45,8 @@ class LdsmRecent {
 
   LdsmExamples view(float rate) const;
 
-  void visit_state(StateVisitor& state, std::size_t labels);
+  // `features_end` is one more than the largest number of a feature.
+  void visit_state(StateVisitor& state, std::size_t labels, std::uint64_t features_end);
 
  private:
   struct Kept {

@@ -53,11 +53,11 @@ void LdsmForest::fit(const Matrix& X, const LabelSets& y, const float* weight, s
     bank_.encode(X, row, buffer);
     rows.add(buffer[0]);
   }
-  std::vector<float> scale;
+  LdsmScale scale;
   if (params_.idf != 0.0) {
-    scale = rows.inverse_frequencies(params_.idf, bank_.params().features);
+    scale = rows.inverse_frequencies(params_.idf, bank_.slots());
     rows.multiply(scale);
-    examples.scale = scale;
+    examples.scale = &scale;
   }
   double weights = 0.0, norms = 0.0;  // of the examples, for their average length
   std::vector<LdsmExample> all;
@@ -266,10 +266,13 @@ void LdsmForest::visit_state(StateVisitor& state) {
   state.value("examples", examples_);
   state.array("counts", counts_);
   bank_.visit_state(state);
-  recent_.visit_state(state, labels());
+  recent_.visit_state(state, labels(), bank_.slots() + 1);  // the constant is the last
   LdsmFlatTrees flat(trees_);
   flat.visit(state);
   if (!state.restoring()) return;
+  for (const double count : counts_) {
+    StateVisitor::require(count >= 0.0, "the saved model has a label with a count that is none");
+  }
   learned_labels_ = labels() - std::count(counts_.begin(), counts_.end(), 0.0);
   flat.unpack(trees_, labels(), params_.arity, recent_.end());
 }

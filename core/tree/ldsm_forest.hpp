@@ -1,6 +1,7 @@
 // LdSM (Majzoubi & Choromanska 2019): trees over label sets whose predictions are averaged.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -18,7 +19,6 @@ class LdsmForest : public Learner {
   // The bank has no models here: it scales rows, and knows their average length.
   LdsmForest(const BankParams& bank, const LdsmParams& params);
 
-  void resize(std::size_t labels) override { counts_.resize(labels, 0.0); }
   std::size_t labels() const override { return counts_.size(); }
   std::size_t learned_labels() const override { return learned_labels_; }
   std::uint64_t examples() const override { return examples_; }
@@ -47,6 +47,9 @@ class LdsmForest : public Learner {
   TreeView view() const;
   // The nodes on the way to the best leaf, root first; tree after tree.
   std::vector<std::uint32_t> path(const Matrix& X, std::size_t row) const;
+
+ protected:
+  void set_labels(std::size_t labels) override { counts_.resize(labels, 0.0); }
 
  private:
   // Memory that one thread uses and uses again.
@@ -80,7 +83,7 @@ class LdsmForest : public Learner {
   Bank bank_;
   std::vector<LdsmTree> trees_;
   std::vector<double> counts_;  // weight of the examples of each label
-  std::size_t learned_labels_ = 0;
+  std::atomic<std::size_t> learned_labels_ = 0;
   std::uint64_t examples_ = 0;
 
   LdsmRecent recent_;  // examples of a stream, for leaves to be split

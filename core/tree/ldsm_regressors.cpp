@@ -280,10 +280,10 @@ bool LdsmTrainer::train(std::span<const LdsmExample> examples, std::span<const s
   return true;
 }
 
-LdsmRegressors LdsmTrainer::regressors(std::span<const float> scale) const {
+LdsmRegressors LdsmTrainer::regressors(const LdsmScale* scale) const {
   std::vector<float> weights = weights_;
-  if (!scale.empty()) {
-    for (std::size_t i = 0; i < weights.size(); ++i) weights[i] *= scale[features_[i / lanes_]];
+  for (std::size_t i = 0; scale != nullptr && i < weights.size(); ++i) {
+    weights[i] *= (*scale)[features_[i / lanes_]];
   }
   return {params_.arity, features_, weights};
 }

@@ -46,6 +46,15 @@ struct LdsmExample {
   double mass() const { return double{weight} * static_cast<double>(labels.size()); }
 };
 
+// Factors of the features that some rows have, sorted by feature.
+struct LdsmScale {
+  std::vector<std::uint32_t> feature;
+  std::vector<float> factor;
+
+  bool empty() const { return feature.empty(); }
+  float operator[](std::uint32_t number) const;  // of a feature that is there
+};
+
 // The scores of the M children; lanes from M on are zero.
 using Scores = std::array<float, largest_arity>;
 
@@ -91,8 +100,8 @@ class LdsmTrainer {
              std::uint64_t seed, const StopRequested& stop);
 
   const std::vector<unsigned>& sent() const { return sent_; }
-  // For rows whose features were not yet multiplied by `scale`, which is empty if none were.
-  LdsmRegressors regressors(std::span<const float> scale) const;
+  // For rows whose features were not yet multiplied by `scale`, if there is one.
+  LdsmRegressors regressors(const LdsmScale* scale) const;
 
  private:
   void gather(std::span<const LdsmExample> examples, std::span<const std::uint32_t> ids);

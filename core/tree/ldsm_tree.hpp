@@ -21,7 +21,7 @@ struct LdsmExamples {
   std::span<const LdsmExample> all;
   std::uint64_t first = 0;
   float rate = 1.0f;  // of the bank
-  std::span<const float> scale{};  // by feature, if the examples were multiplied by it
+  const LdsmScale* scale = nullptr;  // if the examples were multiplied by it
 };
 
 class LdsmTree {

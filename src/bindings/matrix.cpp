@@ -4,10 +4,13 @@
 
 #include <cmath>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 
 #include "bindings.hpp"
+#include "signals.hpp"
+#include "compressed.hpp"
 
 using namespace labeltree;
 
@@ -81,6 +84,17 @@ BoundLabelSets label_sets(In<std::int64_t> offset, In<std::uint32_t> id) {
   return {{offset.data(), id.data()}, offset.shape(0) - 1, labels, nb::make_tuple(offset, id)};
 }
 
+// Checked before scipy or scikit-learn, which trust them, see the arrays.
+template <class Index>
+bool check_arrays(In<Index> indptr, In<Index> indices, std::uint64_t rows, std::uint64_t cols) {
+  const std::span<const Index> begin(indptr.data(), indptr.shape(0));
+  const std::span<const Index> entries(indices.data(), indices.shape(0));
+  constexpr std::size_t few = std::size_t{1} << 14;
+  if (entries.size() + begin.size() < few) return check_compressed(begin, entries, rows, cols);
+  const ReleasedGil released;
+  return check_compressed(begin, entries, rows, cols);
+}
+
 }  // namespace
 
 void invalid(const std::string& message) { throw nb::value_error(message.c_str()); }
@@ -124,6 +138,11 @@ void require_order(const In<std::int64_t>& order, std::size_t rows) {
 }
 
 void bind_matrix(nb::module_& m) {
+  m.def("check_compressed", &check_arrays<std::int32_t>, nb::arg("indptr").noconvert(),
+        nb::arg("indices").noconvert(), nb::arg("rows"), nb::arg("cols"),
+        "Whether the indices of each row rise; raises ValueError if arrays do not fit together.");
+  m.def("check_compressed", &check_arrays<std::int64_t>, nb::arg("indptr").noconvert(),
+        nb::arg("indices").noconvert(), nb::arg("rows"), nb::arg("cols"));
   nb::class_<BoundMatrix>(m, "Matrix", "Checked rows of features, borrowed from numpy arrays.")
       .def_static("sparse", &sparse_matrix, nb::arg("indptr").noconvert(),
                   nb::arg("indices").noconvert(), nb::arg("values").noconvert(), nb::arg("cols"))

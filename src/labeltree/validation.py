@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_array, validate_data
 
 from labeltree import _core
+from labeltree.sparse import as_csr
 
 
 def as_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
@@ -20,11 +21,14 @@ def as_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
     What has that form already is not copied; anything else costs a conversion, and CSR with
     duplicate entries a copy in which they are summed. The caller's arrays are never written to.
     """
-    if not reset and _needs_no_check(estimator, X):
-        return X
+    canonical = True
+    if sp.issparse(X):
+        X, canonical = as_csr(X, "X")
+        if not reset and canonical and _needs_no_check(estimator, X):
+            return X
     X = validate_data(estimator, X, reset=reset, accept_sparse="csr", dtype=np.float32, order="C")
-    if sp.issparse(X) and not X.has_canonical_format:
-        X = X.copy()
+    if not canonical:  # which the matrix may not know of itself
+        X = sp.csr_matrix((X.data, X.indices, X.indptr), X.shape, copy=True)
         X.sum_duplicates()
     return X
 
@@ -35,13 +39,10 @@ def _needs_no_check(estimator: Any, X: Any) -> bool:
     Its checks take half a millisecond, more than all else if rows are predicted one at a time.
     """
     return (
-        sp.issparse(X)
-        and X.format == "csr"
-        and X.dtype == np.float32
+        X.dtype == np.float32
         and X.shape[0] > 0
         and X.shape[1] == estimator.n_features_in_
         and not hasattr(estimator, "feature_names_in_")
-        and X.has_canonical_format
         and bool(np.isfinite(X.data).all())
     )
 
@@ -52,12 +53,17 @@ def as_matrix(rows: Any) -> _core.Matrix:
         return _core.Matrix.dense(rows)
     indices = rows.indices
     if indices.dtype == np.int32:
-        indices = indices.view(np.uint32)  # a negative index becomes too large, and is refused
+        indices = indices.view(np.uint32)
     else:
-        if len(indices) and (indices.min() < 0 or indices.max() >= 2**32):
+        if rows.shape[1] > 2**32 and len(indices) and indices.max() >= 2**32:
             raise ValueError("X has a feature index outside 0 .. 2^32 - 1")
         indices = indices.astype(np.uint32)
-    return _core.Matrix.sparse(rows.indptr.astype(np.int64), indices, rows.data, rows.shape[1])
+    return _core.Matrix.sparse(
+        rows.indptr.astype(np.int64),
+        np.ascontiguousarray(indices),
+        np.ascontiguousarray(rows.data),
+        rows.shape[1],
+    )
 
 
 def as_weights(sample_weight: Any, rows: int) -> NDArray[np.float32] | None:
