@@ -3,8 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <shared_mutex>
+#include <memory>
+#include <utility>
 
+#include "fair_lock.hpp"
 #include "labels.hpp"
 #include "linear/bank.hpp"
 #include "matrix.hpp"
@@ -17,15 +19,25 @@ class Learner {
  public:
   virtual ~Learner() = default;
 
-  // Makes room for labels 0 .. labels - 1.
-  virtual void resize(std::size_t labels) = 0;
+  // Makes room for labels 0 .. labels - 1, never for fewer than before. If memory runs out, nothing
+  // has changed.
+  void resize(std::size_t labels) {
+    const std::size_t before = this->labels();
+    if (labels <= before) return;
+    try {
+      set_labels(labels);
+    } catch (...) {
+      set_labels(before);
+      throw;
+    }
+  }
   virtual std::size_t labels() const = 0;
 
   // Tells whether the rows to come are those learned before, once more: no new evidence. Where the
   // passes go over one matrix, `rows` is how many it has; 0 where a row has no such number.
   virtual void begin_pass(bool /*again*/, std::size_t /*rows*/) {}
 
-  // Labels that have been seen in an example, and so may be predicted.
+  // Labels that have been seen in an example, and so may be predicted. May be called at any time.
   virtual std::size_t learned_labels() const = 0;
 
   // Rows learned so far.
@@ -42,15 +54,20 @@ class Learner {
 
   virtual const Bank& bank() const = 0;
 
-  // Whoever calls takes this lock: shared to predict or to save, exclusive for all else.
-  std::shared_mutex& mutex() const { return mutex_; }
+  // Whoever calls holds this lock: to read, or to change anything. Learners may share it.
+  FairLock& lock() const { return *lock_; }
+  void share_lock(std::shared_ptr<FairLock> lock) { lock_ = std::move(lock); }
 
   // A state is restored into a learner that has learned nothing; std::invalid_argument is thrown
   // if it does not fit, and the learner must then be dropped.
   virtual void visit_state(StateVisitor& state) = 0;
 
+ protected:
+  // Changes the length of all that has an entry a label; what is large and only grows comes last.
+  virtual void set_labels(std::size_t labels) = 0;
+
  private:
-  mutable std::shared_mutex mutex_;
+  std::shared_ptr<FairLock> lock_ = std::make_shared<FairLock>();
 };
 
 }  // namespace labeltree

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <exception>
 #include <functional>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -27,8 +28,14 @@ void parallel_for(std::size_t n, std::size_t threads, Work work) {
     }
   };
   std::vector<std::jthread> others;
-  for (std::size_t t = 1; t < threads; ++t) others.emplace_back(share, t);
+  others.reserve(threads - 1);
+  std::size_t made = 1;
+  try {
+    for (; made < threads; ++made) others.emplace_back(share, made);
+  } catch (const std::system_error&) {  // there are no more threads to be had: do it here
+  }
   share(0);
+  for (std::size_t t = made; t < threads; ++t) share(t);
   others.clear();  // joins
   for (const auto& error : errors) {
     if (error) std::rethrow_exception(error);

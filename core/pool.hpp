@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "fork_gate.hpp"
+
 namespace labeltree {
 
 template <class T>
@@ -18,7 +20,7 @@ class Pool {
     Loan(const Loan&) = delete;
     Loan& operator=(const Loan&) = delete;
     ~Loan() {
-      const std::lock_guard lock(pool_.mutex_);
+      const std::lock_guard lock(fork_gate());
       pool_.idle_.push_back(std::move(object_));  // there is room: borrow() saw to it
     }
     T& operator*() const { return *object_; }
@@ -29,7 +31,7 @@ class Pool {
   };
 
   Loan borrow() {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(fork_gate());
     if (idle_.empty()) {
       auto made = std::make_unique<T>();
       idle_.reserve(++made_);
@@ -41,7 +43,6 @@ class Pool {
   }
 
  private:
-  std::mutex mutex_;
   std::vector<std::unique_ptr<T>> idle_;
   std::size_t made_ = 0;
 };

@@ -14,7 +14,7 @@ def test_ids_are_dense_and_never_change(stream):
     vocabulary = Vocabulary()
     seen = {}
     for label in stream:
-        vocabulary.add([label])
+        vocabulary.add([label], lambda ids, new: ids.update({new[0]: len(ids)}))
         seen.setdefault(label, len(seen))
         assert vocabulary.ids(list(seen)).tolist() == list(seen.values())
     assert vocabulary.tolist() == list(seen)
@@ -100,3 +100,9 @@ def test_matrix_of_strings():
 def test_mixed_rows_of_labels_and_sets():
     with pytest.raises(ValueError, match=r"y\[1\] is 2, expected a list of labels"):
         Targets.parse([[1], 2])
+
+
+def test_an_indicator_of_columns_without_end_is_refused():
+    wide = sp.csr_matrix(([1], [5], [0, 1]), shape=(1, 2**40))
+    with pytest.raises(ValueError, match="indicator of 1,099,511,627,776 columns"):
+        Targets.parse(wide)

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from labeltree import _core
+from labeltree import OneAgainstAllClassifier, RecallTreeClassifier, _core
 from labeltree.validation import as_matrix
 from tests.reference.linear import LinearModel
 
@@ -315,3 +315,14 @@ class TestBadInput:
     def test_settings_out_of_range(self, setting, message):
         with pytest.raises(ValueError, match=message):
             Bank(features=2, **setting)
+
+
+@pytest.mark.parametrize("update", ["adaptive", "sgd"])
+def test_weights_stay_finite_whatever_the_step(update):
+    generator = np.random.default_rng(0)
+    X, y = generator.normal(size=(60, 4)), generator.integers(0, 9, 60)
+    clf = OneAgainstAllClassifier(step=3e38, update=update).partial_fit(X, y)
+    clf.partial_fit(X, y, sample_weight=generator.choice([1e-30, 1.0, 1e30], 60))
+    assert np.isfinite(clf._learner.state()["weights"]).all()
+    tree = RecallTreeClassifier(step=3e38, random_state=0).partial_fit(X, y)
+    assert np.isfinite(tree._learner.state()["weights"]).all()

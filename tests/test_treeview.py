@@ -58,7 +58,7 @@ def models(data):
 
 def each(trees):
     """Give a test the fitted models of some trees, one at a time."""
-    return pytest.mark.parametrize("name", trees)
+    return pytest.mark.parametrize("name", sorted(trees))  # in one order, whatever the process
 
 
 def below(tree, node):
@@ -272,7 +272,8 @@ class TestDot:
         assert all(tree.parent[child] == parent for parent, child in edges)
         assert sorted(child for _, child in edges) == np.flatnonzero(tree.parent >= 0).tolist()
         for v, text in nodes.items():
-            assert f"{tree.labels_below[v]} labels\\n{tree.weight[v]:g} examples" in text
+            several = "" if tree.labels_below[v] == 1 else "s"
+            assert f"{tree.labels_below[v]} label{several}\\n{tree.weight[v]:g} example" in text
             assert (tree.label[v] is None) == (not text.startswith("label "))
 
     @pytest.mark.parametrize("max_depth", [0, 2])
@@ -289,7 +290,7 @@ class TestDot:
         nodes, edges = parse_dot(tree.to_dot())
         assert len(nodes) == tree.n_nodes == 2 * len(wild) - 1
         assert len(edges) == tree.n_nodes - 1
-        names = {text.removesuffix("\\n1 labels\\n3 examples") for text in nodes.values()}
+        names = {text.removesuffix("\\n1 label\\n3 examples") for text in nodes.values()}
         unescaped = {re.sub(r"\\(.)", r"\1", name) for name in names}
         assert set(wild) <= unescaped
 

@@ -26,11 +26,10 @@ std::size_t chunk_rows(std::size_t labels, const Matrix& X) {
 
 }  // namespace
 
-void OneAgainstAll::resize(std::size_t labels) {
-  if (labels <= counts_.size()) return;
-  bank_.resize(labels);  // the largest first: if memory runs out, nothing has changed
+void OneAgainstAll::set_labels(std::size_t labels) {
   first_.resize(labels, never);
   counts_.resize(labels, 0.0);
+  bank_.resize(labels);
 }
 
 void OneAgainstAll::visit_state(StateVisitor& state) {
@@ -39,6 +38,9 @@ void OneAgainstAll::visit_state(StateVisitor& state) {
   bank_.visit_state(state);
   if (!state.restoring()) return;
   StateVisitor::require(bank_.models() == labels(), "counts and steps differ in length");
+  for (const double count : counts_) {
+    StateVisitor::require(count >= 0.0, "the saved model has a label with a count that is none");
+  }
   learned_labels_ = labels() - std::count(counts_.begin(), counts_.end(), 0.0);
   first_.resize(labels());
   for (std::size_t label = 0; label < labels(); ++label) {

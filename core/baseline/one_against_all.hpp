@@ -1,6 +1,7 @@
 // One-against-all: one linear model per label, each learning its label against all others.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -19,7 +20,6 @@ class OneAgainstAll : public Learner {
  public:
   OneAgainstAll(const BankParams& params, const Rule& rule) : bank_(params), rule_(rule) {}
 
-  void resize(std::size_t labels) override;
   std::size_t labels() const override { return counts_.size(); }
   std::size_t learned_labels() const override { return learned_labels_; }
   std::uint64_t examples() const override { return examples_done_; }
@@ -41,6 +41,9 @@ class OneAgainstAll : public Learner {
   // The labels of each row whose margin is above the threshold, in ascending order.
   void predict_above(const Matrix& X, float threshold, std::size_t threads,
                      std::vector<std::vector<LabelId>>& labels, const StopRequested& stop) const;
+
+ protected:
+  void set_labels(std::size_t labels) override;
 
  private:
   // The labels of a row that fall into one block, as a set of lanes.
@@ -76,7 +79,7 @@ class OneAgainstAll : public Learner {
   Bank bank_;
   Rule rule_;
   std::uint64_t examples_done_ = 0;
-  std::size_t learned_labels_ = 0;
+  std::atomic<std::size_t> learned_labels_ = 0;
   std::vector<double> counts_;  // weight of the examples of each label; zero: never learned
 
   // For each label the row of the chunk in which it was first seen; `known` if before the chunk.

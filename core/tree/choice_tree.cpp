@@ -8,6 +8,7 @@
 
 #include "hash.hpp"
 #include "linear/simd.hpp"
+#include "relaxed.hpp"
 
 namespace labeltree {
 namespace {
@@ -232,7 +233,9 @@ void ChoiceTree::search(const ExampleBuffer& examples, const Breadth& breadth, c
     level.swap(next);
   }
   for (std::size_t i = 0; i < examples.size(); ++i) {
-    std::erase_if(leaves[i], [&](const Reached& leaf) { return counts[label_[leaf.node]] == 0.0; });
+    std::erase_if(leaves[i], [&](const Reached& leaf) {
+      return read_relaxed(counts[label_[leaf.node]]) == 0.0;
+    });
     keep_best(leaves[i], breadth.leaves);
     std::sort(leaves[i].begin(), leaves[i].end(), more_probable);
   }
@@ -246,6 +249,29 @@ float ChoiceTree::log_probability(LabelId label, const Example& x, const Bank& b
     sum += std::log(p[slot_[node]]);
   }
   return sum;
+}
+
+// Down the whole tree: a node comes after its parent. Examples take turns at a node.
+void ChoiceTree::all_probabilities(const ExampleBuffer& examples, const Bank& bank,
+                                   std::vector<float>& reach, std::size_t labels, float* p) const {
+  const std::size_t n = examples.size();
+  reach.resize(nodes() * n);
+  std::fill_n(reach.begin(), nodes() > 0 ? n : 0, 1.0f);
+  for (std::uint32_t node = 0; node < nodes(); ++node) {
+    const float* here = reach.data() + node * n;
+    for (std::size_t i = 0; i < n; ++i) {
+      if (is_leaf(node)) {
+        p[i * labels + label_[node]] = here[i];
+        continue;
+      }
+      float chosen[width];
+      child_probabilities(node, examples[i], bank, chosen);
+      for (std::size_t c = 0; c < width; ++c) {
+        const std::uint32_t child = children(node)[c];
+        if (child != none) reach[child * n + i] = here[i] * chosen[c];
+      }
+    }
+  }
 }
 
 void ChoiceTree::visit_state(StateVisitor& state, const std::string& prefix, std::size_t labels,

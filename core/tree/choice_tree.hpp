@@ -53,6 +53,9 @@ class ChoiceTree {
 
   // log P(label | x), for a label that has a leaf.
   float log_probability(LabelId label, const Example& x, const Bank& bank) const;
+  // Of all labels that have a leaf, in rows of `labels`, one for each example.
+  void all_probabilities(const ExampleBuffer& examples, const Bank& bank, std::vector<float>& reach,
+                         std::size_t labels, float* p) const;
   bool has(LabelId label) const { return leaf_[label] != none; }
 
   std::size_t nodes() const { return parent_.size(); }

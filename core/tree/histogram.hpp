@@ -164,6 +164,7 @@ struct FlatTop {
       for (std::uint32_t i = 0; i < size[node]; ++i, ++next) {
         StateVisitor::require(next < label.size() && label[next] < labels,
                               "the saved tree has a label that does not exist");
+        StateVisitor::require(count[next] >= 0.0, "the saved tree has a label with a count that is none");
         tops[node].entries().push_back({label[next], count[next]});
       }
     }

@@ -163,7 +163,7 @@ void LabelIndex::find(const Example& x, std::size_t n, std::span<const LabelId> 
   similar.all = labels < 16 * look_ups.size() * length_;
   if (similar.all) {
     add_up(look_ups, [of_label = similar.of_label.data()](LabelId label, float product) {
-      of_label[label] += product;
+      of_label[label] += product > least ? product : least;
     });
   } else {
     similar.found.resize(labels + 1);
@@ -197,18 +197,20 @@ void LabelIndex::add_up(const std::vector<Similar::LookUp>& look_ups, Add add) c
   }
 }
 
-// Those that may be among the best are collected, and thinned out when there are twice as many.
+// Those that may be among the best are collected, and thinned out when there are twice as many. Which
+// way they are looked for depends on how many labels there is room for; what is found, and its order,
+// must not: labels that are not learned yet change nothing.
 void LabelIndex::select(std::size_t n, Similar& similar) const {
   std::vector<Similar::Near>& near = similar.near;
   near.clear();
   if (n == 0) return;
+  const auto nearer = [](const Similar::Near& a, const Similar::Near& b) {
+    return a.similarity != b.similarity ? a.similarity > b.similarity : a.label < b.label;
+  };
   const auto keep_nearest = [&] {
     if (near.size() <= n) return;
     std::nth_element(near.begin(), near.begin() + static_cast<std::ptrdiff_t>(n) - 1, near.end(),
-                     [](const Similar::Near& a, const Similar::Near& b) {
-                       return a.similarity != b.similarity ? a.similarity > b.similarity
-                                                           : a.label < b.label;
-                     });
+                     nearer);
     near.resize(n);
   };
   const float* of_label = similar.of_label.data();
@@ -244,6 +246,7 @@ void LabelIndex::select(std::size_t n, Similar& similar) const {
     for (std::size_t i = 0; i < similar.n_found; ++i) consider(similar.found[i]);
   }
   keep_nearest();
+  std::sort(near.begin(), near.end(), nearer);
 }
 
 float LabelIndex::similarity(LabelId label, const Similar& similar) const {
@@ -281,8 +284,8 @@ void LabelIndex::visit_state(StateVisitor& state, std::size_t labels) {
   std::vector<float> sum;
   UsedBits used(freezing ? list_of_slot_.size() : 0);
   if (!state.restoring()) {
-    for (std::size_t i = 0; i < list_of_slot_.size(); ++i) {
-      if (list_of_slot_.data()[i] == 0) continue;
+    list_of_slot_.visit_rows(1, [&](std::size_t i) {
+      if (list_of_slot_.data()[i] == 0) return;
       if (freezing) used.use(i);
       const std::vector<Posting>& list = lists_[list_of_slot_.data()[i] - 1];
       slot.push_back(static_cast<std::uint32_t>(i));
@@ -292,7 +295,7 @@ void LabelIndex::visit_state(StateVisitor& state, std::size_t labels) {
         sum.push_back(posting.sum);
       }
       end.push_back(label.size());
-    }
+    });
   }
   state.array("index_label", label);
   state.array("index_sum", sum);

@@ -23,7 +23,7 @@ struct Similar {
     float similarity;
     LabelId label;
   };
-  std::vector<Near> near;         // the best of those found, in any order
+  std::vector<Near> near;         // the best of those found, best first
   struct LookUp {
     std::size_t list;
     float value;  // of the feature

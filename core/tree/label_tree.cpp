@@ -7,6 +7,8 @@
 #include <numeric>
 #include <string>
 
+#include "relaxed.hpp"
+
 namespace labeltree {
 namespace {
 
@@ -32,8 +34,8 @@ LabelTree::LabelTree(const BankParams& bank, const LabelTreeParams& params)
   }
 }
 
-void LabelTree::resize(std::size_t labels) {
-  TreeLearner::resize(labels);
+void LabelTree::set_labels(std::size_t labels) {
+  TreeLearner::set_labels(labels);
   for (ChoiceTree& tree : trees_) tree.resize(labels);
   index_.resize(labels);
   scorer_.resize(labels, none);
@@ -102,7 +104,7 @@ void LabelTree::gather(std::size_t k, std::span<const LabelId> without, float we
       index_.find(scratch.examples[i], std::max(k, params_.index_candidates), without, weight,
                   scratch.similar);
       for (const Similar::Near& near : scratch.similar.near) {
-        if (counts_[near.label] > 0.0) candidates.place(near.label);
+        if (read_relaxed(counts_[near.label]) > 0.0) candidates.place(near.label);
       }
     }
     for (std::size_t c = 0; c < candidates.labels.size(); ++c) {
@@ -112,10 +114,10 @@ void LabelTree::gather(std::size_t k, std::span<const LabelId> without, float we
   }
 }
 
-// Nothing is locked where there is no index.
+// Nothing is locked where there is no index, or nobody changes it.
 std::shared_lock<std::shared_mutex> LabelTree::lock_index() const {
-  return params_.index_length > 0 ? std::shared_lock(index_mutex_)
-                                  : std::shared_lock<std::shared_mutex>();
+  return params_.index_length > 0 && together_ ? std::shared_lock(index_mutex_)
+                                               : std::shared_lock<std::shared_mutex>();
 }
 
 // What trees that did not find a label, and the index, say for it.
@@ -185,7 +187,8 @@ void LabelTree::rank(std::size_t k, Scratch& scratch) const {
     }
     if (labels.empty()) {  // only leaves not yet learned were found
       const auto any =
-          std::find_if(counts_.begin(), counts_.end(), [](double c) { return c > 0.0; });
+          std::find_if(counts_.begin(), counts_.end(),
+                       [](const double& c) { return read_relaxed(c) > 0.0; });
       scratch.ranked.push_back({0.0f, static_cast<LabelId>(any - counts_.begin())});
     }
     const std::span<ScoredLabel> ranked(scratch.ranked.begin() + static_cast<std::ptrdiff_t>(begin),
@@ -282,7 +285,7 @@ void LabelTree::add_missed(std::span<const LabelId> y, float weight, Scratch& sc
       std::atomic_ref(sought_).fetch_add(weight, std::memory_order_relaxed);
       if (found) std::atomic_ref(found_).fetch_add(weight, std::memory_order_relaxed);
     }
-    if (!found && params_.exclusive && counts_[label] > 0.0) {
+    if (!found && params_.exclusive && read_relaxed(counts_[label]) > 0.0) {
       const auto lock = lock_index();
       candidates.evidence[candidates.place(label)] =
           prior(label, candidates.unfound, scratch.similar);
@@ -323,6 +326,17 @@ void LabelTree::learn_set(std::span<const LabelId> y, float weight, bool ranked,
   if (!indexed || again_) return;
   const std::unique_lock adding(index_mutex_);
   for (const LabelId label : y) index_.add(label, scratch.examples[0], weight);
+}
+
+// Of one tree that decides alone.
+void LabelTree::all_probabilities(Scratch& scratch, float* p) const {
+  if (trees_.size() != 1 || params_.scorers || params_.index_length > 0) {
+    return TreeLearner::all_probabilities(scratch, p);
+  }
+  trees_[0].all_probabilities(scratch.examples, bank_, scratch.reach, labels(), p);
+  for (std::size_t i = 0; i < scratch.examples.size() * labels(); ++i) {
+    if (counts_[i % labels()] == 0.0) p[i] = 0.0f;
+  }
 }
 
 void LabelTree::label_probability(const Matrix& X, const LabelId* labels,

@@ -14,6 +14,7 @@
 #include <limits>
 #include <vector>
 
+#include "relaxed.hpp"
 #include "tree/choice_tree.hpp"
 #include "tree/kept_candidates.hpp"
 #include "tree/label_index.hpp"
@@ -47,7 +48,6 @@ class LabelTree : public TreeLearner {
   // Builds the trees from clusters of labels, where all rows are known. Nothing may be learned yet.
   void organize(const Matrix& X, const LabelSets& y);
 
-  void resize(std::size_t labels) override;
   void begin_pass(bool again, std::size_t rows) override;
   void visit_state(StateVisitor& state) override;
   TreeView view() const override;
@@ -57,11 +57,13 @@ class LabelTree : public TreeLearner {
   void label_probability(const Matrix& X, const LabelId* labels, float* probability) const;
 
   // The share of the labels of examples that were among their candidates before they were learned.
-  double recall() const { return (found_ + 1.0) / (sought_ + 2.0); }
+  double recall() const { return (read_relaxed(found_) + 1.0) / (read_relaxed(sought_) + 2.0); }
 
  protected:
+  void set_labels(std::size_t labels) override;
   void learn_set(std::span<const LabelId> y, float weight, bool ranked, Scratch& scratch) override;
   void rank(std::size_t k, Scratch& scratch) const override;
+  void all_probabilities(Scratch& scratch, float* p) const override;
   void trace(Scratch& scratch) const override;
   bool learns_together() const override { return true; }
   std::size_t ranks_together(std::size_t k) const override;

@@ -31,13 +31,22 @@ std::uint32_t LomTree::add_node() {
   return v;
 }
 
-// Below a recycled parent the places may be taken: the children it had keep their regressors.
+// A regressor's place is below its parent's, unless that is taken: recycled nodes keep theirs, and
+// one may have passed to a node that has had other children.
 void LomTree::add_regressor(std::uint32_t v) {
   if (regressor_[v] != none) return;
   const std::uint32_t parent = parent_[v];
-  const bool fresh = parent != none && recycled_[parent] == 0;
-  regressor_[v] = static_cast<std::uint32_t>(
-      bank_.add_below(fresh ? regressor_[parent] : Bank::no_model, fresh && right_[parent] == v));
+  const bool root = parent == none;
+  std::size_t model = bank_.add_below(root ? Bank::no_model : regressor_[parent],
+                                      !root && right_[parent] == v);
+  if (model < taken_.size() && taken_[model]) model = bank_.add_below(Bank::no_model, false);
+  take(model);
+  regressor_[v] = static_cast<std::uint32_t>(model);
+}
+
+void LomTree::take(std::size_t model) {
+  if (model >= taken_.size()) taken_.resize(model + 1);
+  taken_[model] = true;
 }
 
 // SetNode for a node that was in use: it becomes a leaf that knows nothing, its regressor too.
@@ -147,9 +156,9 @@ bool LomTree::train(std::uint32_t j, std::uint32_t index, const Example& x, floa
   const std::uint32_t model = regressor_[j];
   bank_.learn(model, x, bank_.predict(model, x), c, weight, params_.rule);
   const float h = bank_.predict(model, x);
-  label_score_sum_[index] += weight * h;
+  label_score_sum_[index] += double{weight} * h;
   label_score_weight_[index] += weight;
-  score_sum_[j] += weight * h;
+  score_sum_[j] += double{weight} * h;
   score_weight_[j] += weight;
   return h > 0.0f;
 }
@@ -292,12 +301,19 @@ void LomTree::visit_state(StateVisitor& state) {
   require(n > 0 && left_.size() == n && right_.size() == n && total_.size() == n &&
               regressor_.size() == n && root_ < n,
           "the arrays of the saved tree differ in length");
-  std::vector<bool> taken(bank_.models(), false);
+  std::vector<std::uint32_t> taken;
   for (std::size_t v = 0; v < n; ++v) {
     const std::uint32_t model = regressor_[v];
-    require(model == none ? left_[v] == none : model < taken.size() && !taken[model],
-            "the saved tree has a regressor that is missing or serves two nodes");
-    if (model != none) taken[model] = true;
+    require(model == none ? left_[v] == none : model < bank_.models(),
+            "the saved tree has a regressor that is missing");
+    if (model != none) taken.push_back(model);
+  }
+  std::sort(taken.begin(), taken.end());
+  require(std::adjacent_find(taken.begin(), taken.end()) == taken.end(),
+          "the saved tree has a regressor that serves two nodes");
+  taken_.clear();
+  if (!bank_.params().frozen) {
+    for (const std::uint32_t model : taken) take(model);
   }
   // A tree: from the root every node is reached once, and C is the smallest below.
   require(parent_[root_] == none && n == 2 * std::size_t{inner_} + 1,
@@ -344,8 +360,13 @@ void LomTree::visit_counts(StateVisitor& state) {
   for (const double size : smallest_) {
     require(std::isfinite(size) && size >= 0.0, "the saved tree has a leaf of impossible size");
   }
+  // Every node has one, and every swap, of which there are at most as many as nodes, gives two more.
+  require(swaps_ <= n && serials_ <= n + 2 * std::size_t{swaps_},
+          "the saved tree has given more serial numbers than it can have");
+  std::vector<bool> given(serials_, false);
   for (const std::uint32_t serial : serial_) {
-    require(serial < serials_, "the saved tree has a serial number out of range");
+    require(serial < serials_ && !given[serial], "the saved tree has a serial number out of range");
+    given[serial] = true;
   }
   for (const std::uint64_t key : node_labels_.keys()) {
     require(key >> 32 < serials_ && (key & 0xffffffffu) < labels(),

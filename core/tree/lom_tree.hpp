@@ -53,6 +53,7 @@ class LomTree : public TreeLearner {
   std::uint32_t add_node();
   void set_node(std::uint32_t v);
   void add_regressor(std::uint32_t v);
+  void take(std::size_t model);
   void adopt(std::uint32_t parent, std::uint32_t left, std::uint32_t right);
   void update_c(std::uint32_t v);
   void swap(std::uint32_t v);
@@ -70,6 +71,7 @@ class LomTree : public TreeLearner {
   std::uint32_t inner_ = 0;  // t: inner nodes
   std::vector<std::uint32_t> parent_, left_, right_;
   std::vector<std::uint32_t> regressor_;  // a model in the bank; none before the first split
+  std::vector<bool> taken_;               // whether a model is some node's regressor
   std::vector<std::uint32_t> serial_;    // names a node in node_labels_; new when it is recycled
   std::vector<std::uint32_t> recycled_;  // how often
   std::vector<double> smallest_;         // C: weight of the smallest leaf below

@@ -23,8 +23,8 @@ bool in_half(std::size_t row, std::size_t child) { return std::popcount(row & ch
 ProbabilityTree::ProbabilityTree(const BankParams& bank, const ProbabilityTreeParams& params)
     : TreeLearner(bank), params_(params), random_(params.seed) {}
 
-void ProbabilityTree::resize(std::size_t labels) {
-  TreeLearner::resize(labels);
+void ProbabilityTree::set_labels(std::size_t labels) {
+  TreeLearner::set_labels(labels);
   leaf_.resize(labels, none);
 }
 
@@ -275,6 +275,30 @@ float ProbabilityTree::probability_of(LabelId y, Scratch& scratch) const {
   return product;
 }
 
+// Down the whole tree: a node comes after its parent. Examples take turns at a node, whose weights
+// are then at hand.
+void ProbabilityTree::all_probabilities(Scratch& scratch, float* p) const {
+  const std::size_t n = scratch.examples.size();
+  std::vector<float>& reach = scratch.reach;  // of each node, by each example
+  reach.resize(nodes() * n);
+  std::fill_n(reach.begin(), n, 1.0f);
+  scratch.values.resize(params_.arity);
+  for (std::uint32_t node = 0; node < nodes(); ++node) {
+    const float* here = reach.data() + node * n;
+    for (std::size_t i = 0; i < n; ++i) {
+      if (is_leaf(node)) {
+        p[i * labels() + label_[node]] = here[i];
+        continue;
+      }
+      child_probabilities(node, scratch.examples[i], scratch.values.data());
+      for (std::size_t c = 0; c < params_.arity; ++c) {
+        const std::uint32_t child = children(node)[c];
+        if (child != none) reach[child * n + i] = here[i] * scratch.values[c];
+      }
+    }
+  }
+}
+
 void ProbabilityTree::label_probability(const Matrix& X, const LabelId* labels,
                                         float* probability) const {
   const auto loan = scratch_.borrow();
@@ -302,6 +326,8 @@ void ProbabilityTree::visit_state(StateVisitor& state) {
               child_.size() == nodes() * params_.arity && leaf_.size() == labels() &&
               regressor_.size() == nodes(),
           "the arrays of the saved tree differ in length");
+  std::vector<std::uint32_t> below(nodes(), 0);  // leaves
+  std::size_t reached = nodes() > 0;
   for (std::size_t node = 0; node < nodes(); ++node) {
     require(node == 0 ? parent_[0] == none : parent_[node] < node,  // so there is no cycle
             "the saved tree has a node whose parent comes after it");
@@ -311,11 +337,22 @@ void ProbabilityTree::visit_state(StateVisitor& state) {
     const std::uint32_t first = regressor_[node];
     require(first == none ? is_leaf(node) : first + models_per_node() <= bank_.models(),
             "the saved tree has a regressor that is missing");
+  }
+  for (std::size_t node = 0; node < nodes(); ++node) {
     for (std::size_t c = 0; c < params_.arity; ++c) {
       const std::uint32_t child = children(node)[c];
-      require(child == none || (child > node && child < nodes()),
+      if (child == none) continue;
+      require(!is_leaf(node) && child < nodes() && parent_[child] == node && slot_[child] == c,
               "the saved tree has a child that does not exist");
+      ++reached;
     }
+  }
+  require(reached == nodes(), "the saved tree has a node without a parent");
+  for (std::size_t node = nodes(); node-- > 0;) {
+    if (is_leaf(node)) below[node] = 1;
+    require(below[node] > 0 && below[node] == leaves_[node],
+            "the saved tree has a node whose leaves are miscounted");
+    if (node > 0) below[parent_[node]] += below[node];
   }
   for (std::size_t label = 0; label < labels(); ++label) {
     const bool learned = counts_[label] > 0.0;

@@ -34,7 +34,6 @@ class ProbabilityTree : public TreeLearner {
  public:
   ProbabilityTree(const BankParams& bank, const ProbabilityTreeParams& params);
 
-  void resize(std::size_t labels) override;
   void visit_state(StateVisitor& state) override;
 
   // P(label | x) of one label for each row, in time proportional to its depth; 0 if never learned.
@@ -44,8 +43,10 @@ class ProbabilityTree : public TreeLearner {
   std::size_t nodes() const { return parent_.size(); }
 
  protected:
+  void set_labels(std::size_t labels) override;
   void learn_one(LabelId y, float weight, bool seen, Scratch& scratch) override;
   void rank(std::size_t k, Scratch& scratch) const override;
+  void all_probabilities(Scratch& scratch, float* p) const override;
   float probability_of(LabelId y, Scratch& scratch) const override;
 
  private:

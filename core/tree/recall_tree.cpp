@@ -9,6 +9,9 @@ namespace labeltree {
 
 namespace {
 
+// ceil(log2 n), of n from 1 on.
+std::size_t ceil_log2(std::size_t n) { return std::bit_width(std::max<std::size_t>(1, n) - 1); }
+
 // What trees share between them, if nothing else is asked for: F of one tree.
 std::size_t share(std::size_t log2_labels, std::size_t trees) {
   return std::max<std::size_t>(4, (4 * log2_labels + trees - 1) / trees);
@@ -24,8 +27,8 @@ RecallTree::RecallTree(const BankParams& bank, const RecallTreeParams& params)
   for (std::size_t tree = 0; tree < params.trees; ++tree) add_node(0);  // the roots
 }
 
-void RecallTree::resize(std::size_t labels) {
-  TreeLearner::resize(labels);
+void RecallTree::set_labels(std::size_t labels) {
+  TreeLearner::set_labels(labels);
   scorer_.resize(labels, none);
 }
 
@@ -44,7 +47,18 @@ std::uint32_t RecallTree::add_node(std::uint32_t depth) {
 // F of one tree, growing with the labels.
 std::size_t RecallTree::candidate_count() const {
   if (params_.candidates > 0) return params_.candidates;
-  return share(std::bit_width(std::max<std::size_t>(1, learned_labels()) - 1), params_.trees);
+  return share(ceil_log2(learned_labels()), params_.trees);
+}
+
+// Whether a leaf has more labels than candidates, and the tree may grow. Labels that no router can
+// tell apart would make it grow for ever; depth and nodes that suffice for labels that can be told
+// apart are bounds that are seldom met.
+bool RecallTree::may_split(std::uint32_t leaf) const {
+  const std::size_t labels = learned_labels();
+  const std::size_t max_depth = params_.max_depth > 0 ? params_.max_depth : 2 * ceil_log2(labels);
+  const std::size_t max_nodes = params_.max_nodes > 0 ? params_.max_nodes : 4 * labels;
+  return distinct_[leaf] > candidate_count() && depth_[leaf] < max_depth &&
+         (nodes() - params_.trees) / 2 < params_.trees * max_nodes;
 }
 
 double RecallTree::count(std::uint32_t node, LabelId y) const {
@@ -192,8 +206,7 @@ void RecallTree::learn_one(LabelId y, float weight, bool /*seen*/, Scratch& scra
     const std::uint32_t node = descend(root, x, y, weight, scratch);
     collect_candidates(std::span(scratch.path).subspan(begin), (root + 1) * candidate_count(),
                        scratch.candidates[0].labels);
-    const bool may_grow = params_.max_depth == 0 || depth_[node] < params_.max_depth;
-    if (is_leaf(node) && distinct_[node] > candidate_count() && may_grow) {
+    if (is_leaf(node) && may_split(node)) {
       const std::uint32_t l = add_node(depth_[node] + 1);
       const std::uint32_t r = add_node(depth_[node] + 1);
       left_[node] = l;

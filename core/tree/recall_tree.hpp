@@ -26,7 +26,8 @@ struct RecallTreeParams {
   Rule router;
   Rule scorer;
   std::size_t candidates = 0;  // F of each tree; 0: they share 4 ceil(log2 K), of K labels so far
-  std::size_t max_depth = 0;   // 0: no limit
+  std::size_t max_depth = 0;   // 0: 2 ceil(log2 K), of K labels so far
+  std::size_t max_nodes = 0;   // inner ones of a tree, on average; 0: 4 K
   std::size_t trees = 1;       // trees that share the scorers; their candidates are united
   float bound = 1.0f;          // lambda of eq. (1)
   StopRule stop = StopRule::fit;
@@ -41,7 +42,6 @@ class RecallTree : public TreeLearner {
  public:
   RecallTree(const BankParams& bank, const RecallTreeParams& params);
 
-  void resize(std::size_t labels) override;
   void begin_pass(bool again, std::size_t /*rows*/) override { passes_ += again; }
   void visit_state(StateVisitor& state) override;
 
@@ -50,6 +50,7 @@ class RecallTree : public TreeLearner {
   std::size_t candidate_count() const;
 
  protected:
+  void set_labels(std::size_t labels) override;
   void learn_one(LabelId y, float weight, bool seen, Scratch& scratch) override;
   void rank(std::size_t k, Scratch& scratch) const override;
   void trace(Scratch& scratch) const override { scratch.path = scratch.walk.paths[0]; }
@@ -61,6 +62,7 @@ class RecallTree : public TreeLearner {
   static constexpr std::uint32_t none = 0xffffffffu;
 
   std::uint32_t add_node(std::uint32_t depth);
+  bool may_split(std::uint32_t leaf) const;
   bool is_leaf(std::uint32_t node) const { return left_[node] == none; }
   double count(std::uint32_t node, LabelId y) const;
   double entropy(std::uint32_t node) const;

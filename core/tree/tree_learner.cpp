@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <stdexcept>
 
 namespace labeltree {
 
@@ -49,6 +50,7 @@ void TreeLearner::learn(const Matrix& X, const LabelSets& y, const float* weight
   const std::size_t together = threads == 1 ? 1 : 8;  // rows that a thread takes at once
   std::atomic<std::size_t> next = 0;
   std::atomic<bool> stopped = false;
+  together_ = threads > 1;
   parallel_for(threads, threads, [&](std::size_t, std::size_t, std::size_t thread) {
     const auto loan = scratch_.borrow();
     while (!stopped) {
@@ -63,12 +65,13 @@ void TreeLearner::learn(const Matrix& X, const LabelSets& y, const float* weight
       }
     }
   });
+  together_ = false;
 }
 
 bool TreeLearner::count(LabelId y, float weight) {
   const bool seen =
       std::atomic_ref(counts_[y]).fetch_add(weight, std::memory_order_relaxed) > 0.0;
-  if (!seen) std::atomic_ref(learned_labels_).fetch_add(1, std::memory_order_relaxed);
+  if (!seen) ++learned_labels_;
   return seen;
 }
 
@@ -105,6 +108,27 @@ void TreeLearner::predict_topk(const Matrix& X, std::size_t k, std::size_t threa
       }
     });
   }
+}
+
+void TreeLearner::predict_all(const Matrix& X, std::size_t threads, float* p,
+                              const StopRequested& stop) const {
+  constexpr std::size_t together = 16;  // rows
+  threads = std::clamp<std::size_t>(threads, 1, std::max<std::size_t>(1, X.rows));
+  for (std::size_t done = 0; done < X.rows && !stop(); done += together * threads) {
+    const std::size_t rows = std::min(together * threads, X.rows - done);
+    parallel_for(rows, threads, [&](std::size_t begin, std::size_t end, std::size_t /*thread*/) {
+      if (begin == end || learned_labels_ == 0) return;
+      const auto loan = scratch_.borrow();
+      Scratch& s = *loan;
+      s.examples.clear();
+      for (std::size_t row = begin; row < end; ++row) bank_.encode(X, done + row, s.examples);
+      all_probabilities(s, p + (done + begin) * labels());
+    });
+  }
+}
+
+void TreeLearner::all_probabilities(Scratch& /*scratch*/, float* /*p*/) const {
+  throw std::invalid_argument("this learner does not know the probability of every label");
 }
 
 std::vector<std::uint32_t> TreeLearner::path(const Matrix& X, std::size_t row) const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -13,6 +14,7 @@
 #include "learner.hpp"
 #include "linear/block_predictions.hpp"
 #include "pool.hpp"
+#include "relaxed.hpp"
 #include "tree/candidates.hpp"
 #include "tree/label_index.hpp"
 #include "tree/search.hpp"
@@ -44,10 +46,9 @@ class TreeLearner : public Learner {
  public:
   explicit TreeLearner(const BankParams& params) : bank_(params) {}
 
-  void resize(std::size_t labels) override { counts_.resize(labels, 0.0); }
   std::size_t labels() const override { return counts_.size(); }
   std::size_t learned_labels() const override { return learned_labels_; }
-  std::uint64_t examples() const override { return examples_; }
+  std::uint64_t examples() const override { return read_relaxed(examples_); }
   const Bank& bank() const override { return bank_; }
   void visit_state(StateVisitor& state) override;
 
@@ -61,12 +62,18 @@ class TreeLearner : public Learner {
   void predict_topk(const Matrix& X, std::size_t k, std::size_t threads, LabelId* labels,
                     float* scores, const StopRequested& stop) const;
 
+  // The probability of every label for each row, in rows of labels(), as by all nodes of the tree; for
+  // learners that know it. `p` is all zeros before.
+  void predict_all(const Matrix& X, std::size_t threads, float* p, const StopRequested& stop) const;
+
   virtual TreeView view() const = 0;
 
   // The nodes that a row passes on the way to its best label, root first; tree after tree.
   std::vector<std::uint32_t> path(const Matrix& X, std::size_t row) const;
 
  protected:
+  void set_labels(std::size_t labels) override { counts_.resize(labels, 0.0); }
+
   // Memory that one thread uses and uses again.
   struct Scratch {
     std::size_t row = 0;  // of the example that is learned
@@ -78,6 +85,7 @@ class TreeLearner : public Learner {
     std::vector<std::uint32_t> path;
     Walk walk;
     std::vector<float> values;
+    std::vector<float> reach;
     std::vector<Candidates> candidates;  // of each example
     std::vector<std::uint32_t> order;
     Above above;
@@ -110,6 +118,9 @@ class TreeLearner : public Learner {
   // unless rank did.
   virtual void trace(Scratch& /*scratch*/) const {}
 
+  // P(y | x) of all labels y, for all examples in scratch.examples.
+  virtual void all_probabilities(Scratch& scratch, float* p) const;
+
   // P(y | x) for the example in scratch.examples, where the learner knows it.
   virtual float probability_of(LabelId /*y*/, Scratch& /*scratch*/) const { return 0.0f; }
 
@@ -117,13 +128,14 @@ class TreeLearner : public Learner {
   std::vector<double> counts_;  // weight of the examples of each label
   mutable Pool<Scratch> scratch_;
   std::shared_mutex growth_;
+  bool together_ = false;  // whether several threads learn at this moment
 
  private:
   void learn_row(const Matrix& X, const LabelSets& y, std::size_t row, float weight,
                  LabelId* predicted, float* probability, Scratch& scratch);
 
   std::mutex observing_;
-  std::size_t learned_labels_ = 0;
+  std::atomic<std::size_t> learned_labels_ = 0;
   std::uint64_t examples_ = 0;
 };
 

@@ -5,10 +5,12 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
+#include <cmath>
 #include <optional>
 #include <string>
 
 #include "bindings.hpp"
+#include "signals.hpp"
 
 using namespace labeltree;
 
@@ -32,7 +34,7 @@ nb::ndarray<nb::numpy, float> learn(Bank& bank, std::size_t model, const BoundMa
   }
   NewArray<float> out({X.view.rows});
   {
-    nb::gil_scoped_release release;
+    const ReleasedGil released;
     ExampleBuffer examples;
     for (std::size_t row = 0; row < X.view.rows; ++row) {
       examples.clear();
@@ -50,7 +52,7 @@ nb::ndarray<nb::numpy, float> predict(const Bank& bank, std::size_t model, const
   require_features(X.view, bank.params().features);
   NewArray<float> out({X.view.rows});
   {
-    nb::gil_scoped_release release;
+    const ReleasedGil released;
     ExampleBuffer examples;
     for (std::size_t row = 0; row < X.view.rows; ++row) {
       examples.clear();
@@ -85,7 +87,7 @@ void bind_bank(nb::module_& m) {
       .def(
           "__init__",
           [](Rule* self, Loss loss, Update update, float step, float power, float min_gradient) {
-            if (!(step > 0.0f)) invalid("step must be positive");
+            if (!(step > 0.0f && std::isfinite(step))) invalid("step must be positive and finite");
             if (!(power >= 0.0f)) invalid("power must not be negative");
             if (!(min_gradient >= 0.0f)) invalid("min_gradient must not be negative");
             new (self) Rule{loss, update, step, power, min_gradient};

@@ -55,6 +55,7 @@ void bind_matrix(nb::module_& m);
 void bind_bank(nb::module_& m);
 void bind_learner(nb::module_& m);
 void bind_ldsm(nb::module_& m);
+void bind_lock(nb::module_& m);
 void bind_one_against_all(nb::module_& m);
 void bind_text(nb::module_& m);
 void bind_tree(nb::module_& m);

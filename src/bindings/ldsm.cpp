@@ -6,11 +6,13 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <cmath>
 #include <optional>
 #include <tuple>
 #include <vector>
 
 #include "bindings.hpp"
+#include "model_lock.hpp"
 #include "signals.hpp"
 #include "topk.hpp"
 
@@ -26,7 +28,7 @@ void check(const LdsmParams& p) {
   if (p.max_nodes < 1 || p.max_nodes >= largest_count) invalid("max_nodes must be below 2^32");
   if (p.epochs < 1) invalid("epochs must be at least 1");
   if (!(p.max_share > 0.0 && p.max_share <= 1.0)) invalid("max_share must be above 0, at most 1");
-  if (!(p.step > 0.0f)) invalid("step must be positive");
+  if (!(p.step > 0.0f && std::isfinite(p.step))) invalid("step must be positive and finite");
   if (!(p.idf >= 0.0)) invalid("idf must not be negative");
   if (p.split_rows < 2) invalid("split_rows must be at least 2");
   if (p.recent_rows < 1 || p.recent_rows >= largest_count) invalid("recent_rows must be below 2^32");
@@ -34,14 +36,15 @@ void check(const LdsmParams& p) {
 
 void fit(LdsmForest& self, const BoundMatrix& X, const BoundLabelSets& y,
          std::optional<In<float>> weight, std::size_t threads) {
-  const auto lock = lock_without_gil<ExclusiveLock>(self.mutex());
+  Changing lock(self.lock());
   if (self.examples() > 0) invalid("fit is for a forest that has learned nothing");
   require_features(X.view, self.bank().params().features);
   require_learnable(X, y, weight, self.labels());
   SignalPoll signals;
   {
-    nb::gil_scoped_release release;
+    const ReleasedGil released;
     self.fit(X.view, y.view, weight ? weight->data() : nullptr, threads, signals.callback());
+    lock.release();
   }
   signals.rethrow();
 }
@@ -49,13 +52,14 @@ void fit(LdsmForest& self, const BoundMatrix& X, const BoundLabelSets& y,
 // The labels above the threshold as CSR: where each row begins, and the label ids.
 std::tuple<nb::ndarray<nb::numpy, std::int64_t>, nb::ndarray<nb::numpy, LabelId>> predict_above(
     const LdsmForest& self, const BoundMatrix& X, float threshold, std::size_t threads) {
-  const auto lock = lock_without_gil<SharedLock>(self.mutex());
+  Reading lock(self.lock());
   require_features(X.view, self.bank().params().features);
   std::vector<std::vector<LabelId>> sets;
   SignalPoll signals;
   {
-    nb::gil_scoped_release release;
+    const ReleasedGil released;
     self.predict_above(X.view, threshold, threads, sets, signals.callback());
+    lock.release();
   }
   signals.rethrow();
   return sets_to_csr(sets);
@@ -90,7 +94,7 @@ void bind_ldsm(nb::module_& m) {
       .def(
           "view",
           [](const LdsmForest& self) {
-            const auto lock = lock_without_gil<SharedLock>(self.mutex());
+            Reading lock(self.lock());
             const TreeView view = self.view();
             return std::tuple(copy_to_numpy(view.parent.data(), view.parent.size()),
                               copy_to_numpy(view.label.data(), view.label.size()),
@@ -101,7 +105,7 @@ void bind_ldsm(nb::module_& m) {
       .def(
           "path",
           [](const LdsmForest& self, const BoundMatrix& X, std::size_t row) {
-            const auto lock = lock_without_gil<SharedLock>(self.mutex());
+            Reading lock(self.lock());
             require_features(X.view, self.bank().params().features);
             if (row >= X.view.rows) invalid("there is no such row");
             return self.path(X.view, row);

@@ -3,10 +3,12 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
 
 #include <optional>
 
 #include "bindings.hpp"
+#include "model_lock.hpp"
 #include "signals.hpp"
 
 using namespace labeltree;
@@ -16,7 +18,7 @@ namespace {
 void learn(Learner& self, const BoundMatrix& X, const BoundLabelSets& y,
            std::optional<In<float>> weight, In<std::int64_t> order, std::size_t threads,
            std::optional<InOut<LabelId>> predicted, std::optional<InOut<float>> probability) {
-  const auto lock = lock_without_gil<ExclusiveLock>(self.mutex());
+  Changing lock(self.lock());
   require_unfrozen(self.bank().params());
   require_features(X.view, self.bank().params().features);
   require_learnable(X, y, weight, self.labels());
@@ -29,12 +31,38 @@ void learn(Learner& self, const BoundMatrix& X, const BoundLabelSets& y,
   }
   SignalPoll signals;
   {
-    nb::gil_scoped_release release;
+    const ReleasedGil released;
     self.learn(X.view, y.view, weight ? weight->data() : nullptr, order.data(), order.shape(0),
                threads, predicted ? predicted->data() : nullptr,
                probability ? probability->data() : nullptr, signals.callback());
+    lock.release();
   }
   signals.rethrow();
+}
+
+// Gives labels the next ids, in a dict, and makes room for them: all or none of it, since nothing of
+// Python can come between.
+void add_labels(Learner& self, nb::typed<nb::dict, nb::any, std::size_t> ids,
+                const nb::typed<nb::list, nb::any>& labels) {
+  Changing lock(self.lock());
+  require_unfrozen(self.bank().params());
+  const std::size_t before = self.labels();
+  if (ids.size() != before) {
+    invalid("there are " + std::to_string(ids.size()) + " ids, but the model has " +
+            std::to_string(before) + " labels");
+  }
+  std::size_t added = 0;
+  try {
+    for (const nb::handle label : labels) {
+      if (ids.contains(label)) invalid("a label is there already");
+      ids[label] = before + added;
+      ++added;
+    }
+    self.resize(before + added);
+  } catch (...) {
+    while (added > 0) PyDict_DelItem(ids.ptr(), labels[--added].ptr());
+    throw;
+  }
 }
 
 }  // namespace
@@ -44,27 +72,31 @@ void bind_learner(nb::module_& m) {
       .def(
           "resize",
           [](Learner& self, std::size_t labels) {
-            const auto lock = lock_without_gil<ExclusiveLock>(self.mutex());
+            Changing lock(self.lock());
             require_unfrozen(self.bank().params());
             self.resize(labels);
           },
           nb::arg("labels"))
+      .def("add_labels", &add_labels, nb::arg("ids"), nb::arg("labels"),
+           "Give labels the next ids in a dict and make room for them: all or none of it.")
+      .def("share_lock", &Learner::share_lock, nb::arg("lock"),
+           "Take another lock from now on; nobody may hold the one it has.")
       .def(
           "begin_pass",
           [](Learner& self, bool again, std::size_t rows) {
-            const auto lock = lock_without_gil<ExclusiveLock>(self.mutex());
+            Changing lock(self.lock());
             self.begin_pass(again, rows);
           },
           nb::arg("again"), nb::arg("rows") = 0)
-      .def_prop_ro("labels", &Learner::labels)
+      .def_prop_ro("labels", reading(&Learner::labels))
       .def_prop_ro("learned_labels", &Learner::learned_labels)
-      .def_prop_ro("examples", &Learner::examples)
+      .def_prop_ro("examples", reading(&Learner::examples))
       .def("learn", &learn, nb::arg("X"), nb::arg("y"), nb::arg("weight").none(),
            nb::arg("order"), nb::arg("threads"), nb::arg("predicted").noconvert().none(),
            nb::arg("probability").noconvert().none() = nb::none())
       .def("state",
            [](Learner& self, std::optional<float> drop) {
-             const auto lock = lock_without_gil<SharedLock>(self.mutex());
+             Reading lock(self.lock());
              return save_state([&](StateVisitor& visitor) { self.visit_state(visitor); }, drop);
            },
            nb::arg("drop").none() = nb::none(),
@@ -73,7 +105,7 @@ void bind_learner(nb::module_& m) {
       .def(
           "restore",
           [](Learner& self, const State& state, bool borrow) {
-            const auto lock = lock_without_gil<ExclusiveLock>(self.mutex());
+            Changing lock(self.lock());
             restore_state(state, [&](StateVisitor& visitor) { self.visit_state(visitor); }, borrow);
           },
           nb::arg("state"), nb::arg("borrow") = false,

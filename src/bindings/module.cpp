@@ -5,10 +5,12 @@
 
 NB_MODULE(_core, m) {
   m.doc() = "The compiled core of labeltree. Private: use the classes and functions of labeltree.";
+  nb::set_leak_warnings(false);  // daemon threads hold what they have when a program ends
   bind_matrix(m);
   bind_bank(m);
   bind_learner(m);
   bind_ldsm(m);
+  bind_lock(m);
   bind_one_against_all(m);
   bind_text(m);
   bind_tree(m);

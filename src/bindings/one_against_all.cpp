@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "bindings.hpp"
+#include "model_lock.hpp"
 #include "signals.hpp"
 
 using namespace labeltree;
@@ -17,16 +18,17 @@ std::tuple<nb::ndarray<nb::numpy, LabelId>, nb::ndarray<nb::numpy, float>,
            nb::ndarray<nb::numpy, double>>
 predict_topk(const OneAgainstAll& self, const BoundMatrix& X, std::size_t k, std::size_t threads,
              bool with_total) {
-  const auto lock = lock_without_gil<SharedLock>(self.mutex());
+  Reading lock(self.lock());
   require_features(X.view, self.bank().params().features);
   NewArray<LabelId> labels({X.view.rows, k});
   NewArray<float> margins({X.view.rows, k});
   NewArray<double> total({with_total ? X.view.rows : 0});
   SignalPoll signals;
   {
-    nb::gil_scoped_release release;
+    const ReleasedGil released;
     self.predict_topk(X.view, k, threads, labels.data(), margins.data(),
                       with_total ? total.data() : nullptr, signals.callback());
+    lock.release();
   }
   signals.rethrow();
   return {labels.release(), margins.release(), total.release()};
@@ -34,13 +36,14 @@ predict_topk(const OneAgainstAll& self, const BoundMatrix& X, std::size_t k, std
 
 nb::ndarray<nb::numpy, float> predict_margins(const OneAgainstAll& self, const BoundMatrix& X,
                                               std::size_t threads) {
-  const auto lock = lock_without_gil<SharedLock>(self.mutex());
+  Reading lock(self.lock());
   require_features(X.view, self.bank().params().features);
   NewArray<float> margins({X.view.rows, self.labels()});
   SignalPoll signals;
   {
-    nb::gil_scoped_release release;
+    const ReleasedGil released;
     self.predict_margins(X.view, threads, margins.data(), signals.callback());
+    lock.release();
   }
   signals.rethrow();
   return margins.release();
@@ -49,13 +52,14 @@ nb::ndarray<nb::numpy, float> predict_margins(const OneAgainstAll& self, const B
 // The labels above the threshold as CSR: where each row begins, and the label ids.
 std::tuple<nb::ndarray<nb::numpy, std::int64_t>, nb::ndarray<nb::numpy, LabelId>> predict_above(
     const OneAgainstAll& self, const BoundMatrix& X, float threshold, std::size_t threads) {
-  const auto lock = lock_without_gil<SharedLock>(self.mutex());
+  Reading lock(self.lock());
   require_features(X.view, self.bank().params().features);
   std::vector<std::vector<LabelId>> sets;
   SignalPoll signals;
   {
-    nb::gil_scoped_release release;
+    const ReleasedGil released;
     self.predict_above(X.view, threshold, threads, sets, signals.callback());
+    lock.release();
   }
   signals.rethrow();
   return sets_to_csr(sets);

@@ -1,23 +1,51 @@
-// Ctrl-C in the middle of a native loop, and loops of several threads on one learner.
+// Native loops beside Python: without the GIL, with Ctrl-C, and when the interpreter goes away.
 #pragma once
 
 #include <nanobind/nanobind.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <exception>
-#include <mutex>
-#include <shared_mutex>
 
 #include "parallel.hpp"
 
-// Takes a learner's lock without the GIL, which whoever holds the lock may be waiting for.
-template <class Lock>
-Lock lock_without_gil(std::shared_mutex& mutex) {
-  nanobind::gil_scoped_release release;
-  return Lock(mutex);
+// Takes the GIL. A daemon thread that asks for it when the interpreter has begun to end is unwound
+// by pthread_exit, which would abort on its way through the core: it stays here instead, until the
+// process is gone.
+template <class Take>
+auto take_gil(Take take) {
+  try {
+    return take();
+  } catch (...) {
+    for (;;) pause();
+  }
 }
-using SharedLock = std::shared_lock<std::shared_mutex>;
-using ExclusiveLock = std::unique_lock<std::shared_mutex>;
+
+// While it is there, native code runs without the GIL.
+class ReleasedGil {
+ public:
+  ReleasedGil() : thread_(PyEval_SaveThread()) {}
+  ~ReleasedGil() {
+    take_gil([this] { PyEval_RestoreThread(thread_); });
+  }
+  ReleasedGil(const ReleasedGil&) = delete;
+  ReleasedGil& operator=(const ReleasedGil&) = delete;
+
+ private:
+  PyThreadState* thread_;
+};
+
+// While it is there, code that runs without the GIL may call Python.
+class HeldGil {
+ public:
+  HeldGil() : state_(take_gil([] { return PyGILState_Ensure(); })) {}
+  ~HeldGil() { PyGILState_Release(state_); }
+  HeldGil(const HeldGil&) = delete;
+  HeldGil& operator=(const HeldGil&) = delete;
+
+ private:
+  PyGILState_STATE state_;
+};
 
 // Lets a core loop that runs without the GIL ask, every few milliseconds, whether Python wants to
 // handle a signal. The loop stops at a consistent point; then `rethrow` raises what Python raised.
@@ -38,7 +66,7 @@ class SignalPoll {
     const Clock::time_point now = Clock::now();
     if (now < next_) return false;
     next_ = now + std::chrono::milliseconds(20);
-    nanobind::gil_scoped_acquire gil;
+    const HeldGil gil;
     if (PyErr_CheckSignals() == 0) return false;
     error_ = std::make_exception_ptr(nanobind::python_error());
     return true;

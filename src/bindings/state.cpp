@@ -2,13 +2,16 @@
 #include <nanobind/nanobind.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "bindings.hpp"
+#include "signals.hpp"
 
 using namespace labeltree;
 
@@ -45,12 +48,12 @@ class Save : public StateVisitor {
   // Only the rows that hold anything but zeros, and their numbers.
   void table(const std::string& name, AlignedFloats& table, std::size_t row_size) override {
     std::vector<std::uint64_t> used;
-    for (std::size_t row = 0; row * row_size < table.size(); ++row) {
+    table.visit_rows(row_size, [&](std::size_t row) {
       const float* begin = table.data() + row * row_size;
       if (std::any_of(begin, begin + row_size, [](float v) { return v != 0.0f; })) {
         used.push_back(row);
       }
-    }
+    });
     NewArray<float> rows({used.size() * row_size});
     for (std::size_t i = 0; i < used.size(); ++i) {
       std::copy_n(table.data() + used[i] * row_size, row_size, rows.data() + i * row_size);
@@ -114,10 +117,16 @@ class Restore : public StateVisitor {
     const auto rows = find<float>(name);
     require(rows.shape(0) == used.shape(0) * row_size,
             "the saved arrays " + name + " and " + name + "_row do not fit together");
+    require_finite(name, rows.data(), rows.shape(0));
     const std::uint64_t* end = used.data() + used.shape(0);
     const std::size_t table_rows = table.size() / row_size;
     require(std::all_of(used.data(), end, [&](std::uint64_t row) { return row < table_rows; }),
-            "the saved array " + name + " has a row beyond the end of the table");
+            "the saved array " + name + "_row has a row beyond the end of the table");
+    // A few rows of a very large table must not take a huge page each.
+    constexpr std::size_t large = std::size_t{512} << 20, sparse = 64;
+    if (table.size() * sizeof(float) > large && sparse * rows.shape(0) < table.size()) {
+      table.use_small_pages();
+    }
     for (std::size_t i = 0; i < used.shape(0); ++i) {
       std::copy_n(rows.data() + i * row_size, row_size, table.data() + used.data()[i] * row_size);
     }
@@ -136,7 +145,17 @@ class Restore : public StateVisitor {
   template <class T>
   void get(const std::string& name, std::vector<T>& values) {
     const In<T> saved = find<T>(name);
+    require_finite(name, saved.data(), saved.shape(0));
     values.assign(saved.data(), saved.data() + saved.shape(0));
+  }
+
+  // Of integers, any will do here.
+  template <class T>
+  static void require_finite(const std::string& name, const T* values, std::size_t n) {
+    if constexpr (std::is_floating_point_v<T>) {
+      require(std::all_of(values, values + n, [](T value) { return std::isfinite(value); }),
+              "the saved array " + name + " has a number that is not finite");
+    }
   }
 
   // Borrows the memory of the numpy array, which lives as long as whoever has the SharedArray; or
@@ -146,11 +165,12 @@ class Restore : public StateVisitor {
     const In<T> saved = find<T>(name);
     if (borrow_) {
       std::shared_ptr<In<T>> owner(new In<T>(saved), [](In<T>* p) {
-        nb::gil_scoped_acquire acquire;
+        const HeldGil gil;
         delete p;
       });
       values = SharedArray<T>(saved.data(), saved.shape(0), std::move(owner));
     } else {
+      require_finite(name, saved.data(), saved.shape(0));
       AlignedArray<T> copy(saved.shape(0));
       std::copy_n(saved.data(), saved.shape(0), copy.data());
       values = SharedArray<T>(std::move(copy));

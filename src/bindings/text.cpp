@@ -11,6 +11,7 @@
 #include <stdexcept>
 
 #include "bindings.hpp"
+#include "signals.hpp"
 #include "text/names.hpp"
 #include "text/ngrams.hpp"
 #include "text/reader.hpp"
@@ -78,7 +79,7 @@ std::size_t feed(Reader& reader, nb::handle data, std::size_t start) {
   const BytesView view(data);
   const std::string_view bytes = view.bytes();
   if (start > bytes.size()) throw std::out_of_range("start is beyond the end of the data");
-  const nb::gil_scoped_release unlocked;
+  const ReleasedGil released;
   return start + reader.feed(bytes.substr(start));
 }
 
@@ -88,7 +89,7 @@ nb::tuple hash_texts(nb::handle data, nb::ndarray<const std::int64_t, nb::ndim<1
   const std::string_view bytes = view.bytes();
   Rows rows(LabelRule::text);
   {
-    const nb::gil_scoped_release unlocked;
+    const ReleasedGil released;
     Ngrams ngrams(options);
     for (std::size_t i = 0; i + 1 < offsets.shape(0); ++i) {
       // As unsigned numbers negative ones are too large, and are caught with them.
@@ -207,7 +208,12 @@ void bind_text(nb::module_& m) {
            nb::sig("def feed(self, data: bytes | bytearray | memoryview, start: int = 0) -> int"),
            "Parse from `start`; returns where parsing stopped: at the end, or earlier if the batch is "
            "full or a line is bad.")
-      .def("finish_file", &Reader::finish_file, nb::call_guard<nb::gil_scoped_release>())
+      .def("finish_file", &Reader::finish_file, "cut"_a = false,
+           nb::call_guard<ReleasedGil>(),
+           "Parse the last line, and check what only the end of a file tells; one that may be cut can "
+           "have fewer rows than it announces.")
+      .def_prop_ro("missing", &Reader::missing,
+                   "How many more rows the file has announced than it has had.")
       .def("take", &take,
            nb::sig("def take(self) -> tuple[numpy.typing.NDArray[numpy.int64], "
                    "numpy.typing.NDArray[numpy.uint32], numpy.typing.NDArray[numpy.float32], "

@@ -3,11 +3,13 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <bit>
 #include <string>
 #include <tuple>
 
 #include "bindings.hpp"
+#include "model_lock.hpp"
 #include "signals.hpp"
 #include "topk.hpp"
 #include "tree/label_tree.hpp"
@@ -24,7 +26,7 @@ constexpr std::size_t largest_count = 0xffffffffu;
 template <class Tree>
 nb::ndarray<nb::numpy, float> label_probability(const Tree& self, const BoundMatrix& X,
                                                 In<LabelId> labels) {
-  const auto lock = lock_without_gil<SharedLock>(self.mutex());
+  Reading lock(self.lock());
   require_features(X.view, self.bank().params().features);
   if (labels.shape(0) != X.view.rows) invalid("X and labels differ in length");
   for (std::size_t i = 0; i < labels.shape(0); ++i) {
@@ -32,10 +34,27 @@ nb::ndarray<nb::numpy, float> label_probability(const Tree& self, const BoundMat
   }
   NewArray<float> probability({X.view.rows});
   {
-    nb::gil_scoped_release release;
+    const ReleasedGil released;
     self.label_probability(X.view, labels.data(), probability.data());
+    lock.release();
   }
   return probability.release();
+}
+
+nb::ndarray<nb::numpy, float> predict_all(const TreeLearner& self, const BoundMatrix& X,
+                                          std::size_t threads) {
+  Reading lock(self.lock());
+  require_features(X.view, self.bank().params().features);
+  NewArray<float> p({X.view.rows, self.labels()});
+  SignalPoll signals;
+  {
+    const ReleasedGil released;
+    std::fill_n(p.data(), X.view.rows * self.labels(), 0.0f);
+    self.predict_all(X.view, threads, p.data(), signals.callback());
+    lock.release();
+  }
+  signals.rethrow();
+  return p.release();
 }
 
 }  // namespace
@@ -44,10 +63,12 @@ void bind_tree(nb::module_& m) {
   nb::class_<TreeLearner, Learner>(m, "TreeLearner", "What all tree learners share.")
       .def("predict_topk", &predict_topk<TreeLearner>, nb::arg("X"), nb::arg("k"), nb::arg("threads"))
       .def("predict_row", &predict_row<TreeLearner>, nb::arg("X"), nb::arg("k"))
+      .def("predict_all", &predict_all, nb::arg("X"), nb::arg("threads"),
+           "The probability of every label, of trees that know it.")
       .def(
           "view",
           [](const TreeLearner& self) {
-            const auto lock = lock_without_gil<SharedLock>(self.mutex());
+            Reading lock(self.lock());
             const TreeView view = self.view();
             return std::tuple(copy_to_numpy(view.parent.data(), view.parent.size()),
                               copy_to_numpy(view.label.data(), view.label.size()),
@@ -58,7 +79,7 @@ void bind_tree(nb::module_& m) {
       .def(
           "path",
           [](const TreeLearner& self, const BoundMatrix& X, std::size_t row) {
-            const auto lock = lock_without_gil<SharedLock>(self.mutex());
+            Reading lock(self.lock());
             require_features(X.view, self.bank().params().features);
             if (row >= X.view.rows) invalid("there is no such row");
             return self.path(X.view, row);
@@ -128,7 +149,7 @@ void bind_tree(nb::module_& m) {
       .def(
           "organize",
           [](LabelTree& self, const BoundMatrix& X, const BoundLabelSets& y) {
-            const auto lock = lock_without_gil<ExclusiveLock>(self.mutex());
+            Changing lock(self.lock());
             require_unfrozen(self.bank().params());
             require_features(X.view, self.bank().params().features);
             if (y.rows != X.view.rows) invalid("X and y differ in length");
@@ -136,12 +157,12 @@ void bind_tree(nb::module_& m) {
             if (self.examples() > 0 || !self.view().parent.empty()) {
               invalid("only a learner that has learned nothing is organized");
             }
-            nb::gil_scoped_release release;
+            const ReleasedGil released;
             self.organize(X.view, y.view);
           },
           nb::arg("X"), nb::arg("y"))
       .def("label_probability", &label_probability<LabelTree>, nb::arg("X"), nb::arg("labels"))
-      .def_prop_ro("recall", &LabelTree::recall);
+      .def_prop_ro("recall", reading(&LabelTree::recall));
 
   nb::class_<LomTree, TreeLearner>(m, "LomTree", "The LOMtree.")
       .def(
@@ -153,16 +174,16 @@ void bind_tree(nb::module_& m) {
           },
           nb::arg("params"), nb::arg("rule"), nb::kw_only(), nb::arg("max_nodes"),
           nb::arg("swap_resistance"))
-      .def_prop_ro("nodes", &LomTree::nodes)
+      .def_prop_ro("nodes", reading(&LomTree::nodes))
       .def("splits",
            [](const LomTree& self) {
-             const auto lock = lock_without_gil<SharedLock>(self.mutex());
+             Reading lock(self.lock());
              const LomTree::Splits splits = self.splits();
              return std::tuple(copy_to_numpy(splits.objective.data(), splits.objective.size()),
                                copy_to_numpy(splits.purity.data(), splits.purity.size()),
                                copy_to_numpy(splits.balance.data(), splits.balance.size()));
            })
-      .def_prop_ro("most_recycled", &LomTree::most_recycled);
+      .def_prop_ro("most_recycled", reading(&LomTree::most_recycled));
 
   nb::enum_<StopRule>(m, "StopRule")
       .value("bernstein", StopRule::bernstein)
@@ -175,19 +196,21 @@ void bind_tree(nb::module_& m) {
       .def(
           "__init__",
           [](RecallTree* self, const BankParams& params, const Rule& router, const Rule& scorer,
-             std::size_t candidates, std::size_t max_depth, std::size_t trees, float bound,
-             StopRule stop, bool fill, bool always_train, bool randomized, std::uint64_t seed,
-             PathFeatures path_features) {
+             std::size_t candidates, std::size_t max_depth, std::size_t max_nodes,
+             std::size_t trees, float bound, StopRule stop, bool fill, bool always_train,
+             bool randomized, std::uint64_t seed, PathFeatures path_features) {
             if (trees < 1) invalid("there must be at least one tree");
             if (candidates > largest_count) invalid("candidates must be below 2^32");
             if (!(bound >= 0.0f)) invalid("bound must not be negative");
-            new (self) RecallTree(params, {router, scorer, candidates, max_depth, trees, bound, stop,
-                                           fill, always_train, randomized, seed, path_features});
+            if (max_nodes > largest_count) invalid("max_nodes must be below 2^32");
+            new (self) RecallTree(params, {router, scorer, candidates, max_depth, max_nodes, trees,
+                                           bound, stop, fill, always_train, randomized, seed,
+                                           path_features});
           },
           nb::arg("params"), nb::arg("router"), nb::arg("scorer"), nb::kw_only(),
-          nb::arg("candidates"), nb::arg("max_depth"), nb::arg("trees"), nb::arg("bound"),
-          nb::arg("stop"), nb::arg("fill"), nb::arg("always_train"), nb::arg("randomized"), nb::arg("seed"),
+          nb::arg("candidates"), nb::arg("max_depth"), nb::arg("max_nodes"), nb::arg("trees"),
+          nb::arg("bound"), nb::arg("stop"), nb::arg("fill"), nb::arg("always_train"), nb::arg("randomized"), nb::arg("seed"),
           nb::arg("path_features"))
-      .def_prop_ro("nodes", &RecallTree::nodes)
-      .def_prop_ro("candidate_count", &RecallTree::candidate_count);
+      .def_prop_ro("nodes", reading(&RecallTree::nodes))
+      .def_prop_ro("candidate_count", reading(&RecallTree::candidate_count));
 }

@@ -3,12 +3,21 @@ The compiled core of labeltree. Private: use the classes and functions of labelt
 """
 
 import enum
-from typing import Annotated, Any
+from typing import Annotated, Any, overload
 
 import numpy
 import numpy.typing
 from numpy.typing import NDArray
 
+
+@overload
+def check_compressed(indptr: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], indices: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], rows: int, cols: int) -> bool:
+    """
+    Whether the indices of each row rise; raises ValueError if arrays do not fit together.
+    """
+
+@overload
+def check_compressed(indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], indices: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], rows: int, cols: int) -> bool: ...
 
 class Matrix:
     """Checked rows of features, borrowed from numpy arrays."""
@@ -97,6 +106,14 @@ class Learner:
 
     def resize(self, labels: int) -> None: ...
 
+    def add_labels(self, ids: dict[Any, int], labels: list[Any]) -> None:
+        """
+        Give labels the next ids in a dict and make room for them: all or none of it.
+        """
+
+    def share_lock(self, lock: Lock) -> None:
+        """Take another lock from now on; nobody may hold the one it has."""
+
     def begin_pass(self, again: bool, rows: int = 0) -> None: ...
 
     @property
@@ -137,6 +154,30 @@ class LdsmForest(Learner):
         """The parent, label, weight and number of labels of each node."""
 
     def path(self, X: Matrix, row: int) -> list[int]: ...
+
+class LockUse:
+    """Holds a lock in a with statement."""
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, arg0: object | None, arg1: object | None, arg2: object | None, /) -> None: ...
+
+class Lock:
+    """Many threads read a model, or one changes it, in turn."""
+
+    def __init__(self) -> None: ...
+
+    @property
+    def reading(self) -> LockUse: ...
+
+    @property
+    def changing(self) -> LockUse: ...
+
+    def condemn(self, why: str) -> None:
+        """Let nobody have it from now on."""
+
+    @property
+    def condemned(self) -> bool: ...
 
 class OneAgainstAll(Learner):
     """One linear model per label."""
@@ -196,7 +237,14 @@ class TextReader:
         Parse from `start`; returns where parsing stopped: at the end, or earlier if the batch is full or a line is bad.
         """
 
-    def finish_file(self) -> None: ...
+    def finish_file(self, cut: bool = False) -> None:
+        """
+        Parse the last line, and check what only the end of a file tells; one that may be cut can have fewer rows than it announces.
+        """
+
+    @property
+    def missing(self) -> int:
+        """How many more rows the file has announced than it has had."""
 
     def take(self) -> tuple[numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.uint32], numpy.typing.NDArray[numpy.float32], numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.uint32], numpy.typing.NDArray[numpy.float32]]:
         """
@@ -238,6 +286,9 @@ class TreeLearner(Learner):
     def predict_topk(self, X: Matrix, k: int, threads: int) -> tuple[NDArray[numpy.uint32], NDArray[numpy.float32]]: ...
 
     def predict_row(self, X: Matrix, k: int) -> tuple[list[int], list[float]]: ...
+
+    def predict_all(self, X: Matrix, threads: int) -> NDArray[numpy.float32]:
+        """The probability of every label, of trees that know it."""
 
     def view(self) -> tuple[NDArray[numpy.uint32], NDArray[numpy.uint32], NDArray[numpy.float64], NDArray[numpy.uint32]]:
         """The parent, label, weight and number of labels of each node."""
@@ -301,7 +352,7 @@ class PathFeatures(enum.Enum):
 class RecallTree(TreeLearner):
     """The Recall Tree."""
 
-    def __init__(self, params: BankParams, router: Rule, scorer: Rule, *, candidates: int, max_depth: int, trees: int, bound: float, stop: StopRule, fill: bool, always_train: bool, randomized: bool, seed: int, path_features: PathFeatures) -> None: ...
+    def __init__(self, params: BankParams, router: Rule, scorer: Rule, *, candidates: int, max_depth: int, max_nodes: int, trees: int, bound: float, stop: StopRule, fill: bool, always_train: bool, randomized: bool, seed: int, path_features: PathFeatures) -> None: ...
 
     @property
     def nodes(self) -> int: ...

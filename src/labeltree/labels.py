@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 from sklearn.utils import assert_all_finite, column_or_1d
 
 from labeltree.packedlabels import PackedLabels, as_array, object_array
+from labeltree.sparse import as_csr
 
 Label = Any  # an int or a str; bools and whole floats are taken as they come
 Kind = Literal["class", "sets", "indicator", "sparse indicator"]
+MOST_COLUMNS = 2**24  # of an indicator matrix
 
 
 class Vocabulary:
@@ -25,9 +27,8 @@ class Vocabulary:
     >>> vocabulary = Vocabulary(["cat", "dog"])
     >>> vocabulary.ids(["dog", "emu"])
     array([ 1, -1])
-    >>> vocabulary.add(["emu"])
-    >>> len(vocabulary)
-    3
+    >>> vocabulary.take(np.array([1, 0]))
+    array(['dog', 'cat'], dtype=object)
     """
 
     def __init__(self, labels: Iterable[Label] | PackedLabels = ()) -> None:
@@ -38,8 +39,8 @@ class Vocabulary:
         if isinstance(labels, PackedLabels):
             self._packed = labels
         else:
-            self._known = {}
-            self.add(labels)
+            labels = list(labels)
+            self._known = dict(zip(labels, range(len(labels)), strict=True))
 
     @property
     def _ids(self) -> dict[Label, int]:
@@ -48,11 +49,16 @@ class Vocabulary:
             known = dict(zip(labels, range(len(labels)), strict=True))
             if len(known) != len(labels):
                 raise ValueError("the model file has one label twice: it is damaged")
-            self._known, self._packed = known, None
+            self._known = known
         return self._known
 
+    @property
+    def _unread(self) -> PackedLabels | None:
+        """The labels in their file, as long as no dictionary was made of them."""
+        return self._packed if self._known is None else None
+
     def __len__(self) -> int:
-        packed = self._packed
+        packed = self._unread
         return len(self._ids) if packed is None else len(packed)
 
     def __reduce__(self) -> tuple[type[Vocabulary], tuple[list[Label]]]:
@@ -60,16 +66,16 @@ class Vocabulary:
 
     def copy(self) -> Vocabulary:
         """Return the same labels, to which others may be added."""
-        return Vocabulary(self._packed or self.tolist())
+        return Vocabulary(self._unread or self.tolist())
 
-    def add(self, labels: Iterable[Label]) -> None:
-        """Add the labels that are not there yet, in their order."""
-        for label in labels:
-            self._ids.setdefault(label, len(self._ids))
-
-    def missing(self, labels: Iterable[Label]) -> list[Label]:
-        """Return the labels that are not there, each once, in their order."""
-        return [label for label in dict.fromkeys(labels) if label not in self._ids]
+    def add(
+        self, labels: Iterable[Label], enter: Callable[[dict[Label, int], list[Label]], None]
+    ) -> None:
+        """Let `enter` give the next ids to the labels that are not there yet, in their order."""
+        ids = self._ids
+        new = [label for label in dict.fromkeys(labels) if label not in ids]
+        if new:
+            enter(ids, new)
 
     def ids(self, labels: Iterable[Label]) -> NDArray[np.int64]:
         """Return the ids of labels, -1 for those that are not there."""
@@ -78,16 +84,16 @@ class Vocabulary:
 
     def tolist(self) -> list[Label]:
         """Return the labels in the order of their ids."""
-        packed = self._packed
+        packed = self._unread
         return list(self._ids) if packed is None else packed.tolist()
 
     def packed(self) -> PackedLabels:
         """Return the labels as plain arrays."""
-        return self._packed or PackedLabels.pack(self.tolist())
+        return self._unread or PackedLabels.pack(self.tolist())
 
     def take(self, ids: NDArray[Any]) -> NDArray[Any]:
         """Return the labels with these ids, in an array of their shape."""
-        packed = self._packed
+        packed = self._unread
         if packed is not None and self._array is None and 8 * ids.size < len(packed):
             return packed.take(ids)
         labels: NDArray[Any] = self.array[ids]
@@ -95,7 +101,7 @@ class Vocabulary:
 
     def pick(self, ids: Sequence[int]) -> list[Label]:
         """Return the labels with these ids: quicker than `take` for a few."""
-        packed = self._packed
+        packed = self._unread
         if packed is not None and self._array is None:
             return packed.pick(ids)
         array = self.array
@@ -131,7 +137,7 @@ class Targets:
         if y is None:
             raise ValueError("a classifier requires y to be passed, but the target y is None")
         if sp.issparse(y):
-            return cls._from_indicator(sp.csr_matrix(y), "sparse indicator")
+            return cls._from_indicator(as_csr(y, "y")[0], "sparse indicator")
         if isinstance(y, list | tuple):  # taken one by one: numpy would turn [1, "a"] into strings
             if any(map(_is_set, y)):
                 return cls._from_sets(y)
@@ -149,7 +155,9 @@ class Targets:
                     "ones; for sets of labels pass a list of lists"
                 )
             return cls._from_indicator(sp.csr_matrix(array), "indicator")
-        return cls._from_classes(column_or_1d(array, warn=True))
+        if array.ndim != 1 or array.dtype.kind not in "biuU":
+            array = column_or_1d(array, warn=True)
+        return cls._from_classes(array)
 
     @classmethod
     def _from_classes(cls, y: NDArray[Any]) -> Targets:
@@ -168,15 +176,24 @@ class Targets:
                     f"y[{row}] is {labels!r}, expected a list of labels as in other rows; "
                     "write [] for a row without labels"
                 )
-            sets.append(list(dict.fromkeys(_scalar(label) for label in labels)))
+            plain = list(dict.fromkeys(_scalar(label) for label in labels))
+            if isinstance(labels, set | frozenset):  # which list strings in no order that stays
+                plain.sort(key=lambda label: (isinstance(label, str), label))
+            sets.append(plain)
         offset = np.zeros(len(sets) + 1, dtype=np.int64)
         np.cumsum([len(labels) for labels in sets], out=offset[1:])
         distinct, index = _distinct(object_array([label for labels in sets for label in labels]))
         return cls("sets", offset, distinct, index)
 
     @classmethod
-    def _from_indicator(cls, y: sp.csr_matrix, kind: Kind) -> Targets:
-        y = y.copy()
+    def _from_indicator(cls, y: Any, kind: Kind) -> Targets:
+        if y.shape[1] > MOST_COLUMNS:
+            raise ValueError(
+                f"y is an indicator of {y.shape[1]:,} columns, each of which would be a label, "
+                f"expected at most {MOST_COLUMNS:,}; pass a list of the labels of each row"
+            )
+        # Made anew: it may not know of itself that there are duplicates.
+        y = sp.csr_matrix((y.data, y.indices, y.indptr), y.shape, copy=True)
         y.sum_duplicates()
         y.eliminate_zeros()
         if not np.all(y.data == 1):

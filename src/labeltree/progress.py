@@ -36,6 +36,9 @@ class Progress:
         The counts at 1, 2, 4, 8, ... examples.
     squared_loss_sum : float
         The sum of ``(1 - P(y | x)) ** 2`` over them, where the learner estimates probabilities.
+    passed_over, passed_over_errors : int
+        Number of labelled examples of weight zero, which are predicted but never learned, and of
+        those whose predicted label was wrong.
 
     Examples
     --------
@@ -52,6 +55,8 @@ class Progress:
     errors: int = 0
     checkpoints: list[tuple[int, int]] = field(default_factory=list)
     squared_loss_sum: float | None = None
+    passed_over: int = 0
+    passed_over_errors: int = 0
 
     def add(self, wrong: NDArray[np.bool_], probability: NDArray[np.float32] | None = None) -> None:
         """Count some examples, in order; ``wrong`` tells which were predicted wrongly."""
@@ -68,6 +73,11 @@ class Progress:
             mark *= 2
         self.examples = end
         self.errors = int(errors[-1]) if len(wrong) else self.errors
+
+    def pass_over(self, wrong: NDArray[np.bool_]) -> None:
+        """Count some examples of weight zero; ``wrong`` tells which were predicted wrongly."""
+        self.passed_over += len(wrong)
+        self.passed_over_errors += int(wrong.sum())
 
     @property
     def error(self) -> float:

@@ -13,7 +13,13 @@ from numpy.typing import NDArray
 NO_NODE = 0xFFFFFFFF
 
 
-@dataclass(frozen=True, eq=False)
+def counted(count: float, noun: str, nouns: str | None = None) -> str:
+    """Return a number and what it counts: ``1 label``, ``2,000 labels``."""
+    text = f"{count:,.0f}"
+    return f"{text} {noun if text == '1' else nouns or noun + 's'}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Tree:
     """The nodes of a fitted tree; of several trees if the estimator has several.
 
@@ -37,8 +43,8 @@ class Tree:
     >>> from labeltree.datasets import make_multiclass
     >>> X, y = make_multiclass(500, 8)
     >>> tree = LOMTreeClassifier(max_nodes=7, random_state=0).fit(X, y).tree_
-    >>> tree.n_nodes, tree.n_leaves, tree.depth >= 3
-    (15, 8, True)
+    >>> tree
+    <Tree: 15 nodes, 8 leaves, depth 4>
     >>> tree.path(X[:1])[0]
     0
     """
@@ -49,6 +55,11 @@ class Tree:
     labels_below: NDArray[np.int64]
     find_path: Callable[[Any], list[int]] = field(repr=False)
     measures: Mapping[str, NDArray[np.float64]] = field(default_factory=dict, repr=False)
+
+    def __repr__(self) -> str:
+        trees = f"{len(self.roots)} trees, " if len(self.roots) > 1 else ""
+        leaves = counted(self.n_leaves, "leaf", "leaves")
+        return f"<Tree: {trees}{counted(self.n_nodes, 'node')}, {leaves}, depth {self.depth}>"
 
     @property
     def n_nodes(self) -> int:
@@ -153,13 +164,15 @@ class Tree:
         bars = "".join(
             f'<tr><td style="text-align:right">{depth}</td><td style="text-align:left">'
             f'<div style="width:{max(1, 240 * count // counts.max())}px;height:.8em;'
-            f'background:#4a7ebb"></div></td><td>{count:,} nodes, {leaf:,} leaves</td></tr>'
+            f'background:#4a7ebb"></div></td><td>{counted(count, "node")}, '
+            f"{counted(leaf, 'leaf', 'leaves')}</td></tr>"
             for depth, (count, leaf) in enumerate(
                 zip(counts.tolist(), leaves.tolist(), strict=True)
             )
         )
         return (
-            f"<details><summary>tree: {self.n_nodes:,} nodes, {self.n_leaves:,} leaves, depth "
+            f"<details><summary>tree: {counted(self.n_nodes, 'node')}, "
+            f"{counted(self.n_leaves, 'leaf', 'leaves')}, depth "
             f'{self.depth}</summary><table style="font-size:85%">{bars}</table></details>'
         )
 
@@ -167,7 +180,8 @@ class Tree:
         """Return the top of the tree in Graphviz's language."""
         lines = ["digraph tree {", "  node [shape=box];"]
         for node in np.flatnonzero(self.depths <= max_depth).tolist():
-            text = f"{self.labels_below[node]} labels\\n{self.weight[node]:g} examples"
+            text = f"{counted(self.labels_below[node], 'label')}\\n"
+            text += f"{self.weight[node]:g} example{'' if self.weight[node] == 1 else 's'}"
             if self.label[node] is not None:
                 name = str(self.label[node]).replace("\\", "\\\\").replace('"', '\\"')
                 text = f"{name}\\n{text}"

@@ -33,7 +33,7 @@ def problem():
 
 
 def learned(problem, **params):
-    return LabelTreeClassifier(scale="max", random_state=0, **params).partial_fit(*problem)
+    return LabelTreeClassifier(scale="max", bits=18, random_state=0, **params).partial_fit(*problem)
 
 
 @CHANGED

@@ -32,6 +32,8 @@ def passes_of(clf):
 def make(request):
     def make(**params):
         settings = {"random_state": 0, **SIZES.get(request.param, {}), **params}
+        if "bits" in ESTIMATORS[request.param]().get_params():
+            settings.setdefault("bits", 18)  # what is compared is looked through
         return ESTIMATORS[request.param](**settings)
 
     return make
@@ -53,7 +55,7 @@ def assert_same_model(a, b):
 
 
 def test_one_by_one_equals_batch(make, problem):
-    X, y = problem
+    X, y = (part[:300] for part in problem)
     batch = make().partial_fit(X, y)
     single = make()
     for i in range(len(y)):
@@ -196,13 +198,13 @@ def test_memory_does_not_grow_when_the_stream_repeats(make, problem):
 
     X, y = problem
     clf = make()
-    for _ in range(20):
+    for _ in range(15):
         clf.partial_fit(X, y)
     sizes = {name: array.size for name, array in clf._learner.state().items()}
     before = resident()
-    for _ in range(200):
+    for _ in range(100):
         clf.partial_fit(X, y)
-    assert resident() - before < 4e6
+    assert resident() - before < 2e6
     for name, array in clf._learner.state().items():
         assert array.size <= 1.02 * sizes[name] + 200  # a tree may still send rows elsewhere
 
@@ -242,13 +244,13 @@ def test_parameters_changed_after_the_start_wait_for_the_next_fit(make, problem,
 
 
 def test_predicting_while_another_thread_learns(make):
-    X, y = make_multiclass(2000, 500, n_features=256)
+    X, y = make_multiclass(1000, 300, n_features=256)
     clf = make().partial_fit(X[:100], y[:100])
     failed = []
 
     def predict():
         try:
-            for _ in range(40):
+            for _ in range(15):
                 labels, scores = clf.predict_topk(X[:50], 2)
                 assert np.isin(labels[:, 0], y).all()
                 assert np.isfinite(scores).all()
@@ -259,7 +261,7 @@ def test_predicting_while_another_thread_learns(make):
     threads = [threading.Thread(target=predict) for _ in range(3)]
     for thread in threads:
         thread.start()
-    for begin in range(100, 2000, 50):
+    for begin in range(100, 1000, 50):
         clf.partial_fit(X[begin : begin + 50], y[begin : begin + 50])
     for thread in threads:
         thread.join(60)
@@ -297,7 +299,7 @@ def test_prediction_is_thread_safe(make, problem):
     results = [None] * 8
 
     def predict(i):
-        results[i] = [clf.predict(X) for _ in range(20)]
+        results[i] = [clf.predict(X) for _ in range(10)]
 
     threads = [threading.Thread(target=predict, args=(i,)) for i in range(8)]
     for thread in threads:
@@ -374,14 +376,14 @@ class TestBadInput:
     def test_negative_index_in_a_matrix(self, bad, problem):
         X = sp.csr_matrix(problem[0][100:110])
         X.indices[0] = -1
-        bad("feature index 4294967295 is not below|negative", X=X)
+        bad("index -1 at position 0 is not from 0 to", X=X)
 
     def test_failed_fit_keeps_the_old_model(self, bad):
         bad("not finite|infinity|NaN", X=np.full((10, 5), np.nan), method="fit")
         bad("weight is zero", X=np.ones((10, 5)), method="fit", sample_weight=np.zeros(10))
         X = sp.csr_matrix(np.ones((10, 5), np.float32))
         X.indices[0] = -1
-        bad("feature index 4294967295|negative", X=X, method="fit")
+        bad("index -1 at position 0 is not from 0 to", X=X, method="fit")
 
     def test_no_threads(self, make, problem):
         X, y = problem
@@ -433,3 +435,17 @@ def test_notebooks_show_the_shape_of_a_fitted_tree():
     assert text in clf._repr_html_()
     assert text in clf._repr_mimebundle_()["text/html"]
     assert "<table" in clf._repr_html_()
+
+
+def test_rows_of_weight_zero_are_predicted_where_they_come_and_change_nothing(make, problem):
+    X, y = problem
+    clf = make().partial_fit(X[:400], y[:400])
+    before = {name: array.copy() for name, array in clf._learner.state().items()}
+    error = 1 - clf.score(X[400:500], y[400:500])
+    clf.partial_fit(X[400:500], y[400:500], sample_weight=np.zeros(100))
+    assert clf.progress_.passed_over == 100
+    assert clf.progress_.passed_over_errors == round(100 * error)
+    assert clf.progress_.examples == 400
+    for name, array in clf._learner.state().items():
+        if name != "examples":
+            np.testing.assert_array_equal(array, before[name], err_msg=name)

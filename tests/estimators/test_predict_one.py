@@ -61,9 +61,9 @@ def test_labels_are_plain_python_values(problem):
 @pytest.mark.parametrize(
     ("x", "message"),
     [
-        ({FEATURES: 1.0}, f"a feature is numbered 40 or 40, expected numbers from 0 to {39}"),
-        ({-1: 1.0}, "a feature is numbered -1 or -1"),
-        (([0, 1], [1.0]), "indices and values differ in length"),
+        ({FEATURES: 1.0}, f"x has features numbered 40 to 40, expected numbers from 0 to {39}"),
+        ({-1: 1.0}, "x has features numbered -1 to -1"),
+        (([0, 1], [1.0]), "expected as many of each"),
         ((np.array([99], np.uint32), [1.0]), "feature index 99 is not below the number of"),
         ({0: np.nan}, "value 0 is not finite"),
         ({0: 1e300}, "value 0 is not finite"),

@@ -20,6 +20,7 @@ CHANGED = pytest.mark.parametrize(
         ({"candidates": 3}, {}),
         ({"n_trees": 1}, {}),
         ({"max_depth": 1}, {"candidates": 4}),
+        ({"max_nodes": 2}, {"candidates": 2}),
         ({"stop": "bernstein"}, {"candidates": 4}),
         ({"bound": 20.0}, {"candidates": 4, "stop": "bernstein"}),
         ({"path_features": "path"}, {"candidates": 4}),
@@ -56,6 +57,7 @@ def core_of(clf):
         {**rule, "step": p["scorer_step"]},
         candidates=p["candidates"] or 0,
         max_depth=p["max_depth"] or 0,
+        max_nodes=p["max_nodes"] or 0,
         trees=p["n_trees"],
         seed=clf.seed_,
         **{name: p[name] for name in ("bound", "stop", "fill", "always_train", "randomized")},
@@ -100,6 +102,7 @@ class TestSettings:
             ({"n_trees": 10**9}, "'n_trees' parameter .* Got 1000000000 instead"),
             ({"max_depth": 0}, "'max_depth' parameter .* Got 0 instead"),
             ({"max_depth": 2**80}, "'max_depth' parameter .* Got 12089.* instead"),
+            ({"max_nodes": 0}, "'max_nodes' parameter .* Got 0 instead"),
             ({"stop": "never"}, "'stop' parameter .* Got 'never' instead"),
             ({"bound": -0.1}, "'bound' parameter .* Got -0.1 instead"),
             ({"bound": float("nan")}, "'bound' parameter .* Got nan instead"),
@@ -147,6 +150,18 @@ class TestEffects:
     def test_depth_is_limited(self, problem, max_depth):
         assert learned(problem, candidates=2).tree_.depth > 3
         assert learned(problem, candidates=2, max_depth=max_depth).tree_.depth == max_depth
+
+    @pytest.mark.parametrize("n_trees", [1, 3])
+    def test_noise_ends_to_grow_trees(self, n_trees):
+        """Where labels cannot be told apart, every leaf gets more of them than candidates."""
+        random = np.random.default_rng(0)
+        clf = RecallTreeClassifier(**BASE, n_trees=n_trees, candidates=2)
+        for _ in range(4):
+            clf.partial_fit(random.normal(size=(1000, 4)), random.integers(0, 20, 1000))
+            tree = clf.tree_
+            assert tree.depth <= 2 * math.ceil(math.log2(20))
+            assert len(tree.parent) <= n_trees * (1 + 2 * 4 * 20)
+        assert len(tree.parent) == n_trees * (1 + 2 * 4 * 20)
 
     def test_the_published_rule_stops_earlier(self, problem):
         lengths = {}

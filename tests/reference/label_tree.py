@@ -28,10 +28,7 @@ class Node:
         self.number, self.parent, self.slot, self.label = number, parent, slot, label
         self.children = {}  # slot: node
         self.regressors = None  # one for each slot, once there are children
-
-    @property
-    def leaves(self):
-        return sum(child.leaves for child in self.children.values()) or 1
+        self.leaves = 1  # at or below
 
 
 class ChoiceTree:
@@ -47,6 +44,10 @@ class ChoiceTree:
         node = Node(len(self.nodes), parent, slot, label)
         self.nodes.append(node)
         if parent:
+            above = parent if parent.children else None  # a first child is the leaf it was
+            while above:
+                above.leaves += 1
+                above = above.parent
             parent.children[slot] = node
             if parent.regressors is None:
                 parent.regressors = [self.bank.new(self.rule) for _ in range(WIDTH)]

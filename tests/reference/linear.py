@@ -39,16 +39,22 @@ class LinearModel:
         self.w = defaultdict(float)
         self.G = defaultdict(float)
         self.N = {CONSTANT: 1.0}
+        self.last = {}  # the example scaled last, as many models of a bank are asked about it
         self.S = self.T = self.t = 0.0
 
     def scaled(self, x):
-        x = {**x, CONSTANT: 1.0}
-        return {i: v / self.N[i] if self.scale == "max" else v for i, v in x.items() if i in self.N}
+        if self.last.get("example") is not x:
+            known = {i: v for i, v in {**x, CONSTANT: 1.0}.items() if i in self.N}
+            if self.scale == "max":
+                known = {i: v / self.N[i] for i, v in known.items()}
+            self.last.update(example=x, scaled=known)
+        return self.last["scaled"]
 
     def predict(self, x):
         return sum(self.w[i] * v for i, v in self.scaled(x).items())
 
     def note_ranges(self, x):
+        self.last.clear()
         for i, v in x.items():
             if v != 0:
                 self.N[i] = max(self.N.get(i, 0.0), abs(v))
@@ -98,6 +104,7 @@ class LinearBank:
     def new(self, rule):
         model = LinearModel(scale=self.seen.scale, **rule)
         model.N, model.S, model.T = self.seen.N, self.seen.S, self.seen.T
+        model.last = self.seen.last
         self.models.append(model)
         return model
 

@@ -52,7 +52,7 @@ class LomTree:
 
     def set_node(self, v):
         regressor = LinearModel(**self.settings)
-        regressor.N = self.observer.N
+        regressor.N, regressor.last = self.observer.N, self.observer.last
         self.nodes[v] = Node(regressor)
 
     def add_node(self):

@@ -71,6 +71,7 @@ class RecallTree:
         *,
         candidates=0,
         max_depth=0,
+        max_nodes=0,
         trees=1,
         bound=1.0,
         stop="fit",
@@ -81,7 +82,8 @@ class RecallTree:
         path_features="none",
     ):
         self.router, self.scorer = router, scorer
-        self.fixed_candidates, self.max_depth, self.bound = candidates, max_depth, bound
+        self.fixed_candidates, self.bound = candidates, bound
+        self.fixed_depth, self.fixed_nodes = max_depth, max_nodes
         self.passes = 1  # over the same examples
         self.stop, self.fill, self.always_train = stop, fill, always_train
         self.randomized, self.random = randomized, seed
@@ -103,6 +105,13 @@ class RecallTree:
             return self.fixed_candidates
         shared = 4 * math.ceil(math.log2(max(1, len(self.labels))))
         return max(4, math.ceil(shared / len(self.roots)))
+
+    def may_split(self, leaf):
+        labels = len(self.labels)
+        max_depth = self.fixed_depth or 2 * math.ceil(math.log2(max(1, labels)))
+        inner = sum(not node.is_leaf for node in self.nodes)
+        room = len(self.roots) * (self.fixed_nodes or 4 * labels)
+        return len(leaf.counts) > self.F and leaf.depth < max_depth and inner < room
 
     @property
     def kept(self):
@@ -189,8 +198,7 @@ class RecallTree:
                 node = child
                 path.append(node)
             self.collect(candidates, path, (i + 1) * self.F)
-            may_grow = self.max_depth == 0 or node.depth < self.max_depth
-            if node.is_leaf and len(node.counts) > self.F and may_grow:
+            if node.is_leaf and self.may_split(node):
                 node.left = self.add_node(node.depth + 1)
                 node.right = self.add_node(node.depth + 1)
                 node.router = self.bank.new(self.router)

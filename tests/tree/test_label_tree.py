@@ -273,7 +273,7 @@ class TestReference:
     @pytest.mark.parametrize("keep", [False, True])
     def test_later_passes_leave_the_example_out_of_the_index(self, sets, organize, keep):
         _, reference = self.compare(
-            sets=sets, organize=organize, index_length=40, passes=4, tree_candidates=3, keep=keep
+            sets=sets, organize=organize, index_length=40, passes=3, tree_candidates=3, keep=keep
         )
         assert reference.sought < 1000  # counted once
 

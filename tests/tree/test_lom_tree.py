@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from labeltree import _core
@@ -251,6 +251,18 @@ def assert_sound(state, max_nodes):
 
 
 @settings(max_examples=200)
+@example(  # a regressor passes to a node whose place below it is another's
+    [
+        ([1], "own", 7, 0),
+        ([1, 0, 2, 3], "alike", 42, 261),
+        ([0], "own", 1, 0),
+        ([0, 0, 0, 1], "alike", 18, 264),
+        ([0, 1, 0, 0], "alike", 42, 0),
+    ],
+    4,
+    4.0,
+    "hashed",
+)
 @given(
     bursts,
     st.integers(1, 5),

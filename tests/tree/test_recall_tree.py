@@ -22,6 +22,7 @@ def make_core(
     *,
     candidates=0,
     max_depth=0,
+    max_nodes=0,
     trees=1,
     bound=1.0,
     stop="fit",
@@ -38,6 +39,7 @@ def make_core(
         core_rule(scorer),
         candidates=candidates,
         max_depth=max_depth,
+        max_nodes=max_nodes,
         trees=trees,
         bound=bound,
         stop=_core.StopRule[stop],
@@ -170,6 +172,26 @@ class TestReference:
         core = self.compare(max_depth=max_depth, candidates=2)
         assert core.state()["depth"].max() == max_depth
 
+    @pytest.mark.parametrize("max_nodes", [1, 5])
+    @pytest.mark.parametrize("trees", [1, 3])
+    def test_limit_of_nodes(self, max_nodes, trees):
+        core = self.compare(max_nodes=max_nodes, candidates=2, trees=trees)
+        assert core.nodes == trees * (1 + 2 * max_nodes)
+
+    def test_labels_that_cannot_be_told_apart_do_not_grow_the_tree_for_ever(self):
+        random = np.random.default_rng(0)
+        X, y = random.normal(size=(600, 3)).astype(np.float32), random.integers(0, 6, 600)
+        core, reference = make_core(6, 3, candidates=1), Reference(RULE, RULE, "none", candidates=1)
+        learn(core, X, y)
+        for x, label in zip(as_dicts(X), y, strict=True):
+            reference.learn(x, int(label))
+        assert core.nodes == len(reference.nodes) == 1 + 2 * 4 * 6
+        assert core.state()["depth"].tolist() == [node.depth for node in reference.nodes]
+        unbounded = make_core(6, 3, candidates=1, max_depth=10**6, max_nodes=10**6)
+        learn(unbounded, X, y)
+        assert unbounded.nodes > 3 * core.nodes
+        assert unbounded.state()["depth"].max() > core.state()["depth"].max()
+
     @pytest.mark.parametrize("bound", [0.2, 5.0])
     def test_later_passes_do_not_tighten_the_bound(self, bound):
         self.compare(stop="bernstein", bound=bound, candidates=3, passes=3)
@@ -216,6 +238,7 @@ def trees(draw, max_labels=60):
         5,
         candidates=draw(st.sampled_from([0, 1, 3])),
         max_depth=draw(st.sampled_from([0, 3])),
+        max_nodes=draw(st.sampled_from([0, 2])),
         trees=draw(st.sampled_from([1, 3])),
         stop=draw(st.sampled_from(["fit", "bernstein"])),
         fill=draw(st.booleans()),

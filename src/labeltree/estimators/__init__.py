@@ -83,20 +83,25 @@ def load(path: str | os.PathLike[str], *, mmap: bool = False) -> OnlineClassifie
     array(['yes'], dtype=object)
     """
     header, arrays = modelfile.read(path, mmap=mmap)
-    name = header.get("estimator")
+    name = header["estimator"]
     if name not in ESTIMATORS:
         raise modelfile.FutureModelFileError(
-            f"{path}: the model is a {name}, which this version does not have; "
+            f"{path}: the model is a {name[:60]}, which this version does not have; "
             "install a later labeltree"
         )
-    if mmap and not header.get("compiled"):
+    if mmap and not header["compiled"]:
         raise ValueError(
             f"{path}: only a compiled model can be mapped; load it without mmap, or save what its "
             "compile() returns"
         )
     try:
         return ESTIMATORS[name]._from_file(header, arrays, borrow=mmap)
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
+    except ValueError as error:
         raise modelfile.CorruptModelFileError(
             f"{path}: the model file is not consistent: {error}"
+        ) from error
+    except MemoryError as error:
+        raise modelfile.ModelFileError(
+            f"{path}: there is not enough memory for the model that this file describes; load it "
+            "on a larger machine, or compile it there"
         ) from error

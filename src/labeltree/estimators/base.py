@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, Self
@@ -14,10 +16,19 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _num_samples
 
 from labeltree import _core
+from labeltree.estimators.locking import changing
 from labeltree.estimators.prediction import FORMS, NO_LABEL, Predictor
 from labeltree.labels import Kind, Label, Targets, Vocabulary
 from labeltree.progress import Meter, Progress
 from labeltree.validation import as_matrix, as_rows, as_threads, as_weights, has_unit_rows
+
+FIRST_ROWS = 1000  # of the first batch: settings of a stream are chosen from them
+
+
+@functools.cache
+def _parameters(estimator: Any) -> list[str]:
+    names: list[str] = estimator._get_param_names()
+    return names
 
 
 class Batch(NamedTuple):
@@ -69,7 +80,6 @@ class OnlineClassifier(Predictor):
     layout_: str
     bits_: int
     compiled_: bool
-    progress_: Progress
     _fixed: dict[str, Any]
     _kind: Kind
 
@@ -77,7 +87,8 @@ class OnlineClassifier(Predictor):
         """Choose from the first batch what was left to the data."""
         self.scale_ = self.scale
         if self.scale == "auto":
-            self.scale_ = "none" if has_unit_rows(batch.rows) else "max"
+            rows = batch.rows[:FIRST_ROWS] if streaming else batch.rows
+            self.scale_ = "none" if has_unit_rows(rows) else "max"
         sparse = sp.issparse(batch.rows)
         n_labels = max(1, len(batch.targets.distinct))
         seen = len(np.unique(batch.rows.indices)) if sparse else self.n_features_in_
@@ -143,16 +154,22 @@ class OnlineClassifier(Predictor):
         Returns
         -------
         self
-            The fitted estimator. After Ctrl-C what was learned so far remains.
+            The fitted estimator. After Ctrl-C what was learned so far remains. Until then, other
+            threads use what it was before.
         """
         self._validate_params()
         new = self._unfitted()
         batch = new._check(X, y, sample_weight, reset=True)
         if batch.weight is not None and not batch.weight.any():
             raise ValueError("sample_weight is zero for every row: there is nothing to learn from")
-        new._start(batch, batch.targets.distinct, streaming=False)
-        self.__dict__ = new.__dict__  # only now is the old model given up
-        self._learn_all(batch, verbose)
+        new._start(batch, streaming=False)
+        new._add_labels(batch.targets.distinct)
+        try:
+            new._learn_all(batch, verbose)
+        except KeyboardInterrupt:
+            self._become(new)
+            raise
+        self._become(new)
         return self
 
     def _learn_all(self, batch: Batch, verbose: int) -> None:
@@ -168,12 +185,20 @@ class OnlineClassifier(Predictor):
                     order = random.permutation(batch.matrix.rows)
                 for part in meter.parts(order):
                     self._learn(batch, part, record=number == 0)
-                    meter.advance(len(part), self.progress_)
+                    meter.advance(len(part), self._progress)
         finally:
-            self._learner.begin_pass(again=False)
+            if not self._lock.condemned:
+                self._learner.begin_pass(again=False)
 
+    @changing
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn the rows once, in their order, on top of what is known.
+
+        Any number of threads may call it, and predict meanwhile: they take turns.
+
+        The first call settles what was left to the data: ``scale="auto"`` is decided by its first
+        1,000 rows, so pass as many, or set `scale`. From then on the model depends on the rows and
+        their order, not on how they are cut into batches.
 
         Parameters
         ----------
@@ -187,34 +212,84 @@ class OnlineClassifier(Predictor):
         self
             The estimator.
         """
-        self._validate_params()
-        if getattr(self, "compiled_", False):
-            raise ValueError(
-                "this model was compiled for prediction; go on learning with the one it was made "
-                "from"
-            )
+        self._validate_changes()
+        self._require_learning()
         new = self if hasattr(self, "_learner") else self._unfitted()
         batch = new._check(X, y, sample_weight, reset=new is not self)
         declared = [] if classes is None else Targets.parse(classes).distinct
         if declared and batch.targets.kind.endswith("indicator"):
             raise ValueError("classes are given, but y is an indicator: its columns are the labels")
         if new is not self:
-            new._start(batch, declared, streaming=True)
-            self.__dict__ = new.__dict__
-        self._learn(batch, np.arange(batch.matrix.rows), record=True, declared=declared)
+            new._start(batch, streaming=True)
+            self._become(new)
+        self._add_labels([*declared, *batch.targets.by_appearance()])
+        self._learn(batch, np.arange(batch.matrix.rows), record=True)
         return self
+
+    def learn_one(self, x: Any, y: Any, sample_weight: float = 1.0) -> Self:
+        """Learn one row, as `partial_fit` does, without the checks of a whole matrix.
+
+        Parameters
+        ----------
+        x : dict, pair of arrays, array of shape (n_features,), or sparse row
+            As for `predict_one`. The first row of all tells how many features there are, so it
+            must be an array or a sparse row.
+        y : int, str, or list of them
+            The label of the row, or the list of its labels.
+        sample_weight : float
+            How much the row counts.
+
+        Returns
+        -------
+        self
+            The estimator.
+
+        Examples
+        --------
+        >>> from labeltree import RecallTreeClassifier
+        >>> clf = RecallTreeClassifier(random_state=0)
+        >>> clf.learn_one([1.0, 0.0], "a").learn_one({1: 1.0}, "b").predict_one({1: 1.0})
+        'b'
+        """
+        if not hasattr(self, "_learner"):
+            if isinstance(x, dict | tuple):
+                raise ValueError(
+                    "the first row tells how many features there are: give it as an array of all "
+                    "values or a sparse row, or begin with partial_fit"
+                )
+            return self.partial_fit(x if sp.issparse(x) else [x], [y], sample_weight=sample_weight)
+        return self._learn_one(x, Targets.parse([y]), as_weights(sample_weight, 1))
+
+    @changing
+    def _learn_one(self, x: Any, targets: Targets, weight: NDArray[np.float32] | None) -> Self:
+        self._validate_changes()
+        self._require_learning()
+        self._require_form(targets)
+        batch = Batch(None, self._row(x), targets, weight)
+        self._add_labels(targets.by_appearance())
+        self._learn(batch, np.zeros(1, dtype=np.int64), record=True)
+        return self
+
+    def _validate_changes(self) -> None:
+        """Check the parameters, unless they are those that were checked last."""
+        estimator: Any = type(self)
+        values = [getattr(self, name) for name in _parameters(estimator)]
+        last = self.__dict__.get("_validated")
+        if last is None or not all(map(operator.is_, values, last)):
+            self._validate_params()
+            self._validated = values
+
+    def _require_learning(self) -> None:
+        if getattr(self, "compiled_", False):
+            raise ValueError(
+                "this model was compiled for prediction; go on learning with the one it was made "
+                "from"
+            )
 
     def _unfitted(self) -> Self:
         """Return an estimator like this one, but that has learned nothing."""
         other = object.__new__(type(self))
-        for name, value in vars(self).items():
-            if not name.endswith("_") and name not in (
-                "_learner",
-                "_vocabulary",
-                "_kind",
-                "_fixed",
-            ):
-                setattr(other, name, value)
+        other.__dict__ = self._unlearned()
         return other
 
     def _check(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> Batch:
@@ -240,17 +315,21 @@ class OnlineClassifier(Predictor):
         checked = as_rows(self, X, reset=reset)
         return Batch(checked, as_matrix(checked), targets, weight)
 
-    def _start(self, batch: Batch, labels: list[Label], *, streaming: bool) -> None:
-        """Begin with no knowledge but the order of some labels, for data like `batch`."""
+    def _start(self, batch: Batch, *, streaming: bool) -> None:
+        """Begin with no knowledge, for data like `batch`."""
         self._fixed = {
             name: value for name, value in self.get_params().items() if name not in self._changeable
         }
         self._settle(batch, streaming=streaming)
-        self._vocabulary = Vocabulary(labels)
+        self._vocabulary = Vocabulary()
         self._kind = batch.targets.kind
         self.compiled_ = False
-        self._learner = self._make_learner()
-        self.progress_ = Progress()
+        self._take(self._make_learner())
+        self._progress = Progress()
+
+    def _add_labels(self, labels: Sequence[Label]) -> None:
+        """Make room for the labels that are not there yet; all of them, or none if that fails."""
+        self._vocabulary.add(labels, self._learner.add_labels)
 
     def _learning_threads(self) -> int:
         """Return how many threads may learn."""
@@ -262,20 +341,22 @@ class OnlineClassifier(Predictor):
         order: NDArray[np.int64],
         *,
         record: bool,
-        declared: Sequence[Label] = (),
     ) -> None:
         """Learn rows in the given order; count progressive errors if `record`."""
         targets = batch.targets
         threads = self._learning_threads()
-        new = self._vocabulary.missing([*declared, *targets.by_appearance()])
-        self._learner.resize(len(self._vocabulary) + len(new))  # fails first if memory runs out
-        self._vocabulary.add(new)
         ids = targets.ids(self._vocabulary)
         predicted = np.full(len(order), NO_LABEL) if record else None
         probability = None
         if record and self._estimates_probabilities and not self.multilabel_:
             probability = np.zeros(len(order), dtype=np.float32)
         before = self._learner.examples
+
+        def count() -> None:
+            learned = slice(self._learner.examples - before)
+            if predicted is not None:
+                self._count(batch, ids, order[learned], predicted[learned], probability)
+
         try:
             self._learner.learn(
                 batch.matrix,
@@ -286,16 +367,33 @@ class OnlineClassifier(Predictor):
                 predicted,
                 probability,
             )
-        finally:  # after Ctrl-C too: count what was learned
-            learned = slice(self._learner.examples - before)
-            if predicted is not None:
-                rows, predicted = order[learned], predicted[learned]
-                probability = None if probability is None else probability[learned]
-                if batch.weight is not None:
-                    counted = batch.weight[rows] > 0
-                    rows, predicted = rows[counted], predicted[counted]
-                    probability = None if probability is None else probability[counted]
-                self.progress_.add(targets.wrong(ids, rows, predicted), probability)
+        except MemoryError:
+            self._lock.condemn(
+                "memory ran out while this model learned a row, and it may have learned half of "
+                "it; load the file that was saved last, or fit it anew"
+            )
+            raise
+        except BaseException:  # as of Ctrl-C, between two examples
+            count()
+            raise
+        count()
+
+    def _count(
+        self,
+        batch: Batch,
+        ids: NDArray[np.uint32],
+        rows: NDArray[np.int64],
+        predicted: NDArray[np.uint32],
+        probability: NDArray[np.float32] | None,
+    ) -> None:
+        """Count how rows were predicted before they were learned, or passed over."""
+        probability = None if probability is None else probability[: len(rows)]
+        if batch.weight is not None:
+            counted = batch.weight[rows] > 0
+            self._progress.pass_over(batch.targets.wrong(ids, rows[~counted], predicted[~counted]))
+            rows, predicted = rows[counted], predicted[counted]
+            probability = None if probability is None else probability[counted]
+        self._progress.add(batch.targets.wrong(ids, rows, predicted), probability)
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn what this estimator can do."""

@@ -141,7 +141,7 @@ class PECOCClassifier(FixedTreeClassifier):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **FixedTreeClassifier._parameter_constraints,
-        "max_labels": [Interval(Integral, 2, 2**20, closed="both"), None],
+        "max_labels": [Interval(Integral, 2, 2**16, closed="both"), None],
     }
     _settled: ClassVar[tuple[str, ...]] = (*FixedTreeClassifier._settled, "arity_")
     _estimates_probabilities: ClassVar[bool] = True

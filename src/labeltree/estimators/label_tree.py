@@ -12,6 +12,9 @@ from sklearn.utils._param_validation import Interval
 
 from labeltree import _core
 from labeltree.estimators.base import Batch
+from labeltree.estimators.locking import reading
+from labeltree.estimators.prediction import NO_LABEL
+from labeltree.estimators.probabilities import BEST, full_table
 from labeltree.estimators.tree import TreeClassifier
 from labeltree.validation import as_threads
 
@@ -24,7 +27,12 @@ def _bits_in_use(batch: Batch, trees: int) -> int:
     X, y = batch.rows, batch.targets
     if X.nnz * len(y.index) / len(y) > 2**24:  # too many to count
         return 26
-    features = sp.csr_matrix((np.ones(X.nnz, dtype=bool), X.indices, X.indptr), shape=X.shape)
+    indices, width = X.indices, X.shape[1]
+    if width > X.nnz:  # a matrix takes memory for each of its columns, once it is transposed
+        seen, indices = np.unique(indices, return_inverse=True)
+        width = len(seen)
+    shape = (X.shape[0], width)
+    features = sp.csr_matrix((np.ones(X.nnz, dtype=bool), indices, X.indptr), shape=shape)
     ones = np.ones(len(y.index), dtype=bool)
     labels = sp.csr_matrix((ones, y.index, y.offset), shape=(len(y), len(y.distinct)))
     pairs = max(1, (features.T @ labels).nnz)
@@ -241,7 +249,6 @@ class LabelTreeClassifier(TreeClassifier):
 
     def _learn_all(self, batch: Batch, verbose: int) -> None:
         if self._fixed["organize"]:
-            self._learner.resize(len(self._vocabulary))
             ids, offset = batch.targets.ids(self._vocabulary), batch.targets.offset
             if batch.weight is not None:  # rows of weight 0 are left out
                 sizes, counted = np.diff(offset), batch.weight > 0
@@ -251,22 +258,51 @@ class LabelTreeClassifier(TreeClassifier):
         super()._learn_all(batch, verbose)
 
     @property
+    @reading
     def recall_(self) -> float:
         """The share of labels that were candidates before their example was learned."""
         return float(self._learner.recall)
 
-    def predict_proba(self, X: Any) -> NDArray[np.float32]:
-        """Return the probability of every label: an array of rows x labels, for few labels.
+    @reading
+    def predict_proba(self, X: Any, *, sparse: bool = False) -> NDArray[np.float32] | sp.csr_matrix:
+        """Return the probability of every label.
+
+        The 100 best labels of a row have the probabilities that `predict_topk` gives them. For
+        single labels all others share what these leave, alike; for label sets they have none.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
             The rows.
+        sparse : bool
+            Whether to return a CSR matrix of the 100 best labels of each row, as `predict_topk`
+            finds them, instead of a table of all.
 
         Returns
         -------
-        array of shape (n_samples, n_classes)
+        array or CSR matrix of shape (n_samples, n_classes)
             Columns in the order of `classes_`; 0 for labels never learned. For single labels
-            each row sums to 1; for label sets each label has a probability of its own.
+            each row of the table sums to 1; for label sets each label has a probability of its
+            own.
         """
-        return self._all_probabilities(self._matrix(X))
+        matrix = self._matrix(X)
+        return self._best_probabilities(matrix) if sparse else self._all_probabilities(matrix)
+
+    def _all_probabilities(self, matrix: _core.Matrix) -> NDArray[np.float32]:
+        ids, scores = self._topk(matrix, min(BEST, self.n_labels_))
+        if self.multilabel_:
+            return full_table(ids, scores, 0.0, len(self._vocabulary))
+        found = ids != NO_LABEL
+        left = np.maximum(0.0, 1.0 - np.where(found, scores, 0.0).sum(axis=1, dtype=np.float64))
+        others = np.maximum(1, self.n_labels_ - found.sum(axis=1))
+        p = full_table(ids, scores, (left / others).astype(np.float32), len(self._vocabulary))
+        if self.n_labels_ < len(self._vocabulary):
+            p[:, ~self._learned()] = 0.0
+        return p
+
+    def _learned(self) -> NDArray[np.bool_]:
+        """Tell which labels were learned."""
+        _, label, weight, _ = self._learner.view()
+        learned = np.zeros(len(self._vocabulary), dtype=bool)
+        learned[label[(label != NO_LABEL) & (weight > 0)]] = True
+        return learned

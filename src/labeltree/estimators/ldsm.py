@@ -11,10 +11,13 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_random_state
 
 from labeltree import _core
-from labeltree.estimators.base import Batch, OnlineClassifier
+from labeltree.estimators.base import FIRST_ROWS, Batch, OnlineClassifier
+from labeltree.estimators.locking import reading
 from labeltree.estimators.tree import TreeClassifier
 from labeltree.progress import Meter
 from labeltree.validation import as_threads, has_unit_rows
+
+_FEATURE_BITS = 24  # features beyond 2 ** 24 share places
 
 
 class LdSMClassifier(TreeClassifier):
@@ -29,6 +32,8 @@ class LdSMClassifier(TreeClassifier):
     `fit` grows the trees as published, from all rows at once: the heaviest leaf is split next.
     `partial_fit` takes rows one by one: they update the histograms and regressors on their way, and
     a leaf that has gathered `split_rows` of the most recent rows is split by them.
+
+    Where rows have more than 2 ** 24 features, some share a place by hash.
 
     Parameters
     ----------
@@ -103,18 +108,18 @@ class LdSMClassifier(TreeClassifier):
         for name in ("scale", "random_state", "n_jobs")
     } | {
         "arity": [Interval(Integral, 2, 8, closed="both")],
-        "n_trees": [Interval(Integral, 1, None, closed="left")],
+        "n_trees": [Interval(Integral, 1, 10_000, closed="both")],
         "max_nodes": [Interval(Integral, 1, 2**31, closed="both")],
-        "epochs": [Interval(Integral, 1, None, closed="left")],
+        "epochs": [Interval(Integral, 1, 1000, closed="both")],
         "lambda1": [Interval(Real, 0, None, closed="left")],
         "lambda2": [Interval(Real, 0, None, closed="left")],
-        "min_leaf": [Interval(Integral, 1, None, closed="left")],
-        "min_feature_rows": [Interval(Integral, 1, None, closed="left")],
+        "min_leaf": [Interval(Integral, 1, 2**32 - 1, closed="both")],
+        "min_feature_rows": [Interval(Integral, 1, 2**32 - 1, closed="both")],
         "max_share": [Interval(Real, 0, 1, closed="right")],
-        "top_labels": [Interval(Integral, 1, None, closed="left"), None],
+        "top_labels": [Interval(Integral, 1, 2**32 - 1, closed="both"), None],
         "step": [Interval(Real, 0, None, closed="neither")],
         "idf": [Interval(Real, 0, None, closed="left")],
-        "split_rows": [Interval(Integral, 2, None, closed="left")],
+        "split_rows": [Interval(Integral, 2, 2**32 - 1, closed="both")],
         "recent_rows": [Interval(Integral, 2, 2**31, closed="both")],
         "threshold": [Interval(Real, 0, 1, closed="left")],
     }
@@ -163,19 +168,22 @@ class LdSMClassifier(TreeClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _settle(self, batch: Batch, *, streaming: bool) -> None:  # noqa: ARG002
+    def _settle(self, batch: Batch, *, streaming: bool) -> None:
         self.scale_ = self.scale
         if self.scale == "auto":
-            self.scale_ = "none" if has_unit_rows(batch.rows) else "max"
+            rows = batch.rows[:FIRST_ROWS] if streaming else batch.rows
+            self.scale_ = "none" if has_unit_rows(rows) else "max"
         self.seed_ = int(check_random_state(self.random_state).randint(2**31 - 1))
 
     def _make_learner(self) -> _core.LdsmForest:
         fixed = self._fixed
-        # The bank holds no weights here: it scales rows and knows their average length.
+        # The bank holds no weights here: it scales rows and knows their average length. More
+        # features than it has room for share their places by hash.
+        wide = self.n_features_in_ > 2**_FEATURE_BITS
         bank = _core.BankParams(
             scale=getattr(_core.Scale, self.scale_),
-            layout=_core.Layout.dense,
-            bits=10,
+            layout=_core.Layout.hashed if wide else _core.Layout.dense,
+            bits=_FEATURE_BITS,
             features=self.n_features_in_,
         )
         return _core.LdsmForest(
@@ -207,12 +215,12 @@ class LdSMClassifier(TreeClassifier):
     def _learn_all(self, batch: Batch, verbose: int) -> None:
         meter = Meter(1, batch.matrix.rows, verbose)
         threads = as_threads(self.n_jobs)
-        self._learner.resize(len(self._vocabulary))
         ids = batch.targets.ids(self._vocabulary)
         sets = _core.LabelSets(batch.targets.offset, ids)
         self._learner.fit(batch.matrix, sets, batch.weight, threads)
-        meter.advance(batch.matrix.rows, self.progress_)
+        meter.advance(batch.matrix.rows, self._progress)
 
+    @reading
     def _above_threshold(self, matrix: _core.Matrix) -> sp.csr_matrix:
         offset, ids = self._learner.predict_above(matrix, self.threshold, as_threads(self.n_jobs))
         ones = np.ones(len(ids), dtype=np.int64)

@@ -14,6 +14,8 @@ from sklearn.utils.metaestimators import available_if
 
 from labeltree import _core
 from labeltree.estimators.base import Batch, OnlineClassifier
+from labeltree.estimators.locking import reading
+from labeltree.estimators.probabilities import BEST, sparse_table
 from labeltree.validation import as_threads
 
 
@@ -153,6 +155,7 @@ class OneAgainstAllClassifier(OnlineClassifier):
         p = self._probability(margins)
         return ids, self._normalise(p, margins, total[:, None]) if normalise else p
 
+    @reading
     def _above_threshold(self, matrix: _core.Matrix) -> sp.csr_matrix:
         threshold = 0.5 if self._fixed["loss"] == "squared" else 0.0
         offset, ids = self._learner.predict_above(matrix, threshold, as_threads(self.n_jobs))
@@ -160,23 +163,31 @@ class OneAgainstAllClassifier(OnlineClassifier):
         return sp.csr_matrix((ones, ids, offset), shape=(matrix.rows, len(self._vocabulary)))
 
     @available_if(lambda self: getattr(self, "_fixed", vars(self))["loss"] != "hinge")
-    def predict_proba(self, X: Any) -> NDArray[np.float32]:
+    @reading
+    def predict_proba(self, X: Any, *, sparse: bool = False) -> NDArray[np.float32] | sp.csr_matrix:
         """Return the probability of every label: an array of rows x labels.
 
-        For large numbers of labels use `predict_topk`, which gives the same numbers for the best.
+        For large numbers of labels use `predict_topk`, which gives the same numbers for the best,
+        or `sparse`.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
             The rows.
+        sparse : bool
+            Whether to return a CSR matrix of the 100 best labels of each row, as `predict_topk`
+            finds them, instead of a table of all.
 
         Returns
         -------
-        array of shape (n_samples, n_classes)
+        array or CSR matrix of shape (n_samples, n_classes)
             Columns in the order of `classes_`; 0 for labels never learned. For single labels
             each row sums to 1; for label sets each label has a probability of its own.
         """
         matrix = self._matrix(X)
+        if sparse:
+            ids, scores = self._topk(matrix, min(BEST, self.n_labels_))
+            return sparse_table(ids, scores, len(self._vocabulary))
         margins = self._learner.predict_margins(matrix, as_threads(self.n_jobs))
         p = self._probability(margins)
         if self.multilabel_:

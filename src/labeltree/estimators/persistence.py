@@ -13,22 +13,24 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from labeltree import modelfile
+from labeltree import modelfile, modelheader
+from labeltree.estimators.locking import PASSING, Locked, reading
 from labeltree.labels import Kind, Vocabulary
 from labeltree.packedlabels import PackedLabels
 from labeltree.progress import Progress
 
 
-class Persistent(BaseEstimator):
+class Persistent(Locked, BaseEstimator):
     """The part of an estimator that saves and restores all of it."""
 
+    _changeable: ClassVar[tuple[str, ...]]
     _settled: ClassVar[tuple[str, ...]]
     _fixed: dict[str, Any]
     _kind: Kind
     _vocabulary: Vocabulary
     _learner: Any
     compiled_: bool  # for prediction only
-    progress_: Progress
+    _progress: Progress
 
     @abstractmethod
     def _make_learner(self) -> Any:
@@ -56,6 +58,12 @@ class Persistent(BaseEstimator):
             Arrays to be kept in the file for others than the estimator;
             `labeltree.modelfile.read_attached` returns them.
         """
+        header, arrays = self._contents()
+        modelfile.write(path, {**header, "notes": notes or {}}, arrays, attached)
+
+    @reading
+    def _contents(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return what a file of the model holds, as it is now."""
         check_is_fitted(self)
         names = getattr(self, "feature_names_in_", None)
         header = {
@@ -66,32 +74,34 @@ class Persistent(BaseEstimator):
             "feature_names": None if names is None else names.tolist(),
             "kind": self._kind,
             "compiled": self.compiled_,
-            "progress": vars(self.progress_),
-            "notes": notes or {},
+            "progress": vars(copy.deepcopy(self._progress)),
         }
-        arrays = {**self._vocabulary.packed().arrays, **self._learner.state()}
-        modelfile.write(path, header, arrays, attached)
+        return header, {**self._vocabulary.packed().arrays, **self._learner.state()}
 
     @classmethod
     def _from_file(
         cls, header: dict[str, Any], arrays: dict[str, NDArray[Any]], *, borrow: bool = False
     ) -> Self:
         """Make the estimator that `save` wrote; one that is compiled may borrow large arrays."""
+        modelheader.check_settings(header, cls._get_param_names(), cls._changeable, cls._settled)
         model = cls(**header["params"])
         model._validate_params()
-        model._fixed = {name: header["fixed"][name] for name in header["fixed"]}
+        model._fixed = dict(header["fixed"])
         cls(**{**header["params"], **model._fixed})._validate_params()
         for name in cls._settled:
             setattr(model, name, header["settled"][name])
-        if header["feature_names"] is not None:
+        if header.get("feature_names") is not None:
             model.feature_names_in_ = np.array(header["feature_names"], dtype=object)
         model._kind = header["kind"]
         progress = dict(header["progress"])
         progress["checkpoints"] = [tuple(row) for row in progress["checkpoints"]]
-        model.progress_ = Progress(**progress)
+        model._progress = Progress(**progress)
         model.compiled_ = header["compiled"]
-        model._vocabulary = Vocabulary(PackedLabels(arrays))
-        model._learner = model._make_learner()
+        labels = PackedLabels(arrays)
+        if not borrow:
+            labels.check()
+        model._vocabulary = Vocabulary(labels)
+        model._take(model._make_learner())
         arrays = {n: a for n, a in arrays.items() if not modelfile.is_attached(n)}
         model._learner.restore(arrays, borrow=borrow)
         if model._learner.labels != len(model._vocabulary):
@@ -132,21 +142,32 @@ class Persistent(BaseEstimator):
             raise ValueError("this model is compiled already; compile the one it was made from")
         if not isinstance(drop, Real) or not 0 <= drop < np.inf:
             raise ValueError(f"drop is {drop!r}, expected a number from 0")
-        other = object.__new__(type(self))
-        other.__dict__ = {
-            **vars(self),
-            "compiled_": True,
-            "progress_": copy.deepcopy(self.progress_),
-            "_vocabulary": self._vocabulary.copy(),
-        }
-        other._learner = other._make_learner()
-        other._learner.restore(self._learner.state(drop=float(drop)), borrow=True)
+        other, state = self._to_compile(float(drop))
+        other._learner.restore(state, borrow=True)
         return other
 
+    @reading
+    def _to_compile(self, drop: float) -> tuple[Self, dict[str, NDArray[Any]]]:
+        """Return a compiled model without weights, and the state to restore into it."""
+        other = object.__new__(type(self))
+        other.__dict__ = {
+            **self._state(),
+            "compiled_": True,
+            "_progress": copy.deepcopy(self._progress),
+            "_vocabulary": self._vocabulary.copy(),
+        }
+        other._take(other._make_learner())
+        return other, self._learner.state(drop=drop)
+
+    @reading
     def __getstate__(self) -> dict[str, Any]:
-        state: dict[str, Any] = super().__getstate__()
-        if "_learner" in state:
-            state = {**state, "_learner": state["_learner"].state()}
+        state: dict[str, Any] = {
+            name: value for name, value in super().__getstate__().items() if name not in PASSING
+        }
+        if "_learner" in state:  # which goes on learning while others write this down
+            state["_learner"] = state["_learner"].state()
+            state["_vocabulary"] = state["_vocabulary"].copy()
+            state["_progress"] = copy.deepcopy(state["_progress"])
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -154,7 +175,7 @@ class Persistent(BaseEstimator):
         arrays = state.pop("_learner", None)
         super().__setstate__(state)
         if arrays is not None:
-            self._learner = self._make_learner()
+            self._take(self._make_learner())
             self._learner.restore(arrays)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from abc import abstractmethod
 from numbers import Integral
 from typing import Any
@@ -14,8 +15,10 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from labeltree import _core
+from labeltree.estimators.locking import changing, of_one_model, reading
 from labeltree.estimators.persistence import Persistent
 from labeltree.labels import Kind, Targets
+from labeltree.progress import Progress
 from labeltree.validation import as_matrix, as_rows, as_weights
 
 FORMS: dict[Kind, str] = {
@@ -47,6 +50,19 @@ class Predictor(ClassifierMixin, Persistent):
         raise NotImplementedError  # only for estimators that take sets
 
     @property
+    @reading
+    def progress_(self) -> Progress:
+        """How examples were predicted before they were learned, as a copy of what is known now."""
+        if not hasattr(self, "_progress"):
+            raise AttributeError("progress_ is known once something was learned")
+        return copy.deepcopy(self._progress)
+
+    @progress_.setter
+    @changing
+    def progress_(self, progress: Progress) -> None:
+        self._progress = copy.deepcopy(progress)
+
+    @property
     def multilabel_(self) -> bool:
         """Whether rows have sets of labels."""
         return self._kind != "class"
@@ -56,6 +72,7 @@ class Predictor(ClassifierMixin, Persistent):
         return hasattr(self, "_learner")
 
     @property
+    @reading
     def classes_(self) -> NDArray[Any]:
         """The labels, in the order of their ids, which is that of `predict_proba`'s columns."""
         if not hasattr(self, "_vocabulary"):
@@ -63,11 +80,13 @@ class Predictor(ClassifierMixin, Persistent):
         return self._vocabulary.array
 
     @property
+    @reading
     def n_labels_(self) -> int:
         """How many labels were learned, and can be predicted."""
         check_is_fitted(self)
         return int(self._learner.learned_labels)
 
+    @of_one_model
     def predict(self, X: Any) -> Any:
         """Predict the best label of each row, or the set of its labels.
 
@@ -96,6 +115,7 @@ class Predictor(ClassifierMixin, Persistent):
             for begin, end in zip(indicator.indptr[:-1], indicator.indptr[1:], strict=True)
         ]
 
+    @of_one_model
     def predict_topk(self, X: Any, k: int = 5) -> tuple[NDArray[Any], NDArray[np.float32]]:
         """Predict the k best labels of each row, best first.
 
@@ -114,7 +134,7 @@ class Predictor(ClassifierMixin, Persistent):
             Probabilities where the estimator defines them, else margins.
         """
         matrix = self._matrix(X)
-        ids, scores = self._topk(matrix, min(_count(k), self.n_labels_))
+        ids, scores = self._topk(matrix, min(_count(k), self._learner.learned_labels))
         missing = ids == NO_LABEL
         if not missing.any():
             return self._vocabulary.take(ids), scores
@@ -122,14 +142,16 @@ class Predictor(ClassifierMixin, Persistent):
         labels[missing] = None
         return labels, scores
 
+    @of_one_model
     def predict_one(self, x: Any, k: int | None = None) -> Any:
         """Predict for one row, in little more than the time the model takes.
 
         Parameters
         ----------
-        x : dict, pair of arrays, or array of shape (n_features,)
+        x : dict, pair of arrays, array of shape (n_features,), or sparse row
             The features and their values: a dict, or an array of feature numbers and one of as
-            many values, each feature once; or the values of all features.
+            many values, each feature once; or the values of all features; or a sparse matrix of
+            one row.
         k : int, optional
             Ask for the k best labels.
 
@@ -145,6 +167,7 @@ class Predictor(ClassifierMixin, Persistent):
         >>> clf.predict_one({0: 1.0})
         'a'
         """
+        self._check_learned()
         matrix = self._row(x)
         if k is None and self.multilabel_:
             return self._vocabulary.take(self._above_threshold(matrix).indices).tolist()
@@ -155,12 +178,22 @@ class Predictor(ClassifierMixin, Persistent):
 
     def _row(self, x: Any) -> _core.Matrix:
         """Check the features of one row."""
-        self._check_learned()
         features = self.n_features_in_
+        if sp.issparse(x):
+            return self._sparse_row(x)
         if isinstance(x, dict):
             x = list(x.keys()), list(x.values())
         if isinstance(x, tuple):
-            indices, values = np.asarray(x[0]), _floats(x[1])
+            if len(x) != 2:
+                raise ValueError(
+                    f"x is a tuple of {len(x)}, expected two arrays: feature numbers and values"
+                )
+            indices, values = np.ascontiguousarray(x[0]), _floats(x[1])
+            if not np.ndim(x[0]) == values.ndim == 1 or len(indices) != len(values):
+                raise ValueError(
+                    f"x has feature numbers of shape {np.shape(x[0])} and values of shape "
+                    f"{values.shape}, expected as many of each, in one dimension"
+                )
             if indices.dtype == np.int32:
                 indices = indices.view(np.uint32)  # a negative one becomes too large: refused
             elif indices.dtype != np.uint32:
@@ -170,7 +203,7 @@ class Predictor(ClassifierMixin, Persistent):
                     )
                 if len(indices) and not 0 <= indices.min() <= indices.max() < features:
                     raise ValueError(
-                        f"a feature is numbered {indices.min()} or {indices.max()}, expected "
+                        f"x has features numbered {indices.min()} to {indices.max()}, expected "
                         f"numbers from 0 to {features - 1}"
                     )
                 indices = indices.astype(np.uint32)
@@ -183,6 +216,13 @@ class Predictor(ClassifierMixin, Persistent):
             )
         return _core.Matrix.dense(values[None])
 
+    def _sparse_row(self, x: Any) -> _core.Matrix:
+        x = sp.csr_matrix(x.reshape(1, -1)) if x.ndim == 1 else x
+        if x.shape[0] != 1:
+            raise ValueError(f"x has {x.shape[0]} rows, expected one; for several use predict")
+        return as_matrix(as_rows(self, x, reset=False))
+
+    @of_one_model
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the share of rows whose best label is right.
 
@@ -206,11 +246,14 @@ class Predictor(ClassifierMixin, Persistent):
         if len(targets) != matrix.rows:
             raise ValueError(f"X has {matrix.rows} rows, y has {len(targets)}")
         self._require_form(targets)
+        weight = as_weights(sample_weight, matrix.rows)
+        if weight is not None and not weight.any():
+            raise ValueError("sample_weight is zero for every row: there is nothing to score")
         best, _ = self._topk(matrix, 1)
         rows = np.flatnonzero(np.diff(targets.offset))
         right = np.zeros(matrix.rows)
         right[rows] = ~targets.wrong(targets.ids(self._vocabulary), rows, best[rows, 0])
-        return float(np.average(right, weights=as_weights(sample_weight, matrix.rows)))
+        return float(np.average(right, weights=weight))
 
     def _matrix(self, X: Any) -> _core.Matrix:
         """Check rows to predict."""
@@ -238,8 +281,11 @@ class Predictor(ClassifierMixin, Persistent):
 def _floats(values: Any) -> NDArray[np.float32]:
     if isinstance(values, np.ndarray) and values.dtype == np.float32:
         return np.ascontiguousarray(values)
+    numbers = np.asarray(values)
+    if numbers.size and numbers.dtype.kind not in "biuf":
+        raise ValueError(f"the values of x are of type {numbers.dtype}, expected numbers")
     with np.errstate(over="ignore"):  # the core refuses what is not finite
-        return np.ascontiguousarray(values, np.float32)
+        return np.asarray(numbers, np.float32, order="C")
 
 
 def _count(k: Any) -> int:

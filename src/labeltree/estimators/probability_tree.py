@@ -6,11 +6,13 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from labeltree import _core
 from labeltree.estimators.base import Batch
+from labeltree.estimators.locking import reading
 from labeltree.estimators.prediction import FORMS
 from labeltree.estimators.tree import TreeClassifier
 from labeltree.labels import Targets
@@ -84,7 +86,7 @@ class ProbabilityTreeClassifier(TreeClassifier):
         **TreeClassifier._parameter_constraints,
         "tree": [StrOptions({"online", "random", "balanced"})],
         "alpha": [Interval(Real, 0, 1, closed="both")],
-        "arity": [Interval(Integral, 2, 2**20, closed="both")],
+        "arity": [Interval(Integral, 2, 2**16, closed="both")],
         "search_budget": [Interval(Integral, 0, 2**32 - 1, closed="both")],
         "copy_leaves": ["boolean"],
         "loss": [StrOptions({"logistic", "squared"})],
@@ -183,6 +185,7 @@ class ProbabilityTreeClassifier(TreeClassifier):
             seed=self.seed_,
         )
 
+    @reading
     def label_proba(self, X: Any, y: Any) -> NDArray[np.float32]:
         """Return the probability of one given label for each row, in logarithmic time.
 
@@ -210,18 +213,26 @@ class ProbabilityTreeClassifier(TreeClassifier):
         p[known < 0] = 0.0
         return p
 
-    def predict_proba(self, X: Any) -> NDArray[np.float32]:
-        """Return the probability of every label: an array of rows x labels, for few labels.
+    @reading
+    def predict_proba(self, X: Any, *, sparse: bool = False) -> NDArray[np.float32] | sp.csr_matrix:
+        """Return the probability of every label, by all nodes of the tree.
+
+        This takes as long as one-against-all. For large numbers of labels use `predict_topk`, which
+        gives the same numbers for the best, or `sparse`.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
             The rows.
+        sparse : bool
+            Whether to return a CSR matrix of the 100 best labels of each row, as `predict_topk`
+            finds them, instead of a table of all.
 
         Returns
         -------
-        array of shape (n_samples, n_classes)
+        array or CSR matrix of shape (n_samples, n_classes)
             Columns in the order of `classes_`. For single labels each row sums to 1; for label
             sets each label has a probability of its own.
         """
-        return self._all_probabilities(self._matrix(X))
+        matrix = self._matrix(X)
+        return self._best_probabilities(matrix) if sparse else self._all_probabilities(matrix)

@@ -34,7 +34,10 @@ class RecallTreeClassifier(TreeClassifier):
     n_trees : int, default=3
         Trees that share the scorers; their candidates are united.
     max_depth : int, default=None
-        Largest depth of a node.
+        Largest depth of a node. None takes ``2 * ceil(log2(K))`` for the K labels learned so far.
+    max_nodes : int, default=None
+        Largest number of inner nodes of a tree, on average over the trees. None takes 4 for each
+        label learned so far.
     stop : {"fit", "bernstein"}, default="fit"
         "fit" descends to a leaf; leaves are split as long as their labels do not fit into the
         candidates. "bernstein" is the published rule: the descent ends at a node whose lower
@@ -83,6 +86,7 @@ class RecallTreeClassifier(TreeClassifier):
         "candidates": [Interval(Integral, 1, 2**32 - 1, closed="both"), None],
         "n_trees": [Interval(Integral, 1, 1000, closed="both")],
         "max_depth": [Interval(Integral, 1, 2**32 - 1, closed="both"), None],
+        "max_nodes": [Interval(Integral, 1, 2**31, closed="both"), None],
         "stop": [StrOptions({"fit", "bernstein"})],
         "bound": [Interval(Real, 0, None, closed="left")],
         "path_features": [StrOptions({"path", "node", "none"})],
@@ -99,6 +103,7 @@ class RecallTreeClassifier(TreeClassifier):
         candidates: int | None = None,
         n_trees: int = 3,
         max_depth: int | None = None,
+        max_nodes: int | None = None,
         stop: Literal["fit", "bernstein"] = "fit",
         bound: float = 1.0,
         path_features: Literal["path", "node", "none"] = "none",
@@ -119,6 +124,7 @@ class RecallTreeClassifier(TreeClassifier):
         self.candidates = candidates
         self.n_trees = n_trees
         self.max_depth = max_depth
+        self.max_nodes = max_nodes
         self.stop = stop
         self.bound = bound
         self.path_features = path_features
@@ -144,6 +150,7 @@ class RecallTreeClassifier(TreeClassifier):
             self._rule(fixed["scorer_step"]),
             candidates=fixed["candidates"] or 0,
             max_depth=fixed["max_depth"] or 0,
+            max_nodes=fixed["max_nodes"] or 0,
             trees=fixed["n_trees"],
             bound=fixed["bound"],
             stop=getattr(_core.StopRule, fixed["stop"]),

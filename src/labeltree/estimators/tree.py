@@ -14,7 +14,9 @@ from sklearn.utils.validation import check_random_state
 
 from labeltree import _core
 from labeltree.estimators.base import Batch, OnlineClassifier
+from labeltree.estimators.locking import reading
 from labeltree.estimators.prediction import NO_LABEL
+from labeltree.estimators.probabilities import BEST, sparse_table
 from labeltree.treeview import NO_NODE, Tree
 from labeltree.validation import as_threads
 
@@ -53,6 +55,7 @@ class TreeClassifier(OnlineClassifier):
         return self._steps["sparse sets" if batch.targets.multilabel else "sparse"]
 
     @property
+    @reading
     def tree_(self) -> Tree:
         """The tree as it is now: nodes, leaves, depth, the path of a row, and ways to draw it."""
         self._check_learned()
@@ -63,9 +66,15 @@ class TreeClassifier(OnlineClassifier):
             names[np.where(label == NO_LABEL, len(names) - 1, label)],
             weight,
             labels_below.astype(np.int64),
-            lambda X: self._learner.path(self._matrix(X), 0),
+            self._path,
             self._measures(),
         )
+
+    @reading
+    def _path(self, X: Any) -> list[int]:
+        """Return the nodes that the first row of X passes."""
+        path: list[int] = self._learner.path(self._matrix(X), 0)
+        return path
 
     def _repr_html_inner(self) -> str:
         """Show in a notebook, below scikit-learn's diagram, the shape of a fitted tree."""
@@ -86,13 +95,16 @@ class TreeClassifier(OnlineClassifier):
         return {}
 
     def _all_probabilities(self, matrix: _core.Matrix) -> NDArray[np.float32]:
-        """Return the score of every label, one column a label id; 0 where it has none."""
-        ids, scores = self._topk(matrix, self.n_labels_)
-        found = ids != NO_LABEL
-        p = np.zeros((matrix.rows, len(self._vocabulary)), dtype=np.float32)
-        p[np.nonzero(found)[0], ids[found].astype(np.int64)] = scores[found]
+        """Return the probability of every label, one column a label id; 0 if never learned."""
+        p: NDArray[np.float32] = self._learner.predict_all(matrix, as_threads(self.n_jobs))
         return p
 
+    def _best_probabilities(self, matrix: _core.Matrix) -> sp.csr_matrix:
+        """Return the probabilities of the best labels, one column a label id."""
+        ids, scores = self._topk(matrix, min(BEST, self.n_labels_))
+        return sparse_table(ids, scores, len(self._vocabulary))
+
+    @reading
     def _above_threshold(self, matrix: _core.Matrix) -> sp.csr_matrix:
         k = min(16, self.n_labels_)
         while True:
