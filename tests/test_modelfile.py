@@ -204,6 +204,7 @@ def test_header_that_makes_no_sense(path, change):
 def test_fewer_labels_than_models(path):
     header, arrays = modelfile.read(path)
     arrays["labels_end"] = arrays["labels_end"][:1]
+    arrays["labels"] = arrays["labels"][: arrays["labels_end"][0]]
     modelfile.write(path, header, arrays)
     with pytest.raises(CorruptModelFileError, match="number of labels"):
         load(path)
@@ -216,7 +217,7 @@ def test_killed_while_saving_leaves_a_good_file(path):
         "clf = load(sys.argv[1]); print('ready', flush=True)\n"
         "while True: clf.save(sys.argv[1])\n"
     )
-    for delay in (0.0, 0.01, 0.03):
+    for delay in (0.0, 0.02):  # tests.attack has many more
         process = subprocess.Popen(
             [sys.executable, "-c", script, str(path)], stdout=subprocess.PIPE
         )
@@ -229,13 +230,96 @@ def test_killed_while_saving_leaves_a_good_file(path):
         assert load(path).predict([[1.0, 0.0]]).tolist() == ["b"]
 
 
-def test_leftovers_are_removed_unless_in_use(tmp_path):
-    path = tmp_path / "m"
-    (tmp_path / ".m.abcdefgh").touch()
-    (tmp_path / ".other.abcdefgh").touch()
+LEFTOVER = f".{'0a' * 16}.labeltree-partial"
+
+
+@pytest.mark.parametrize("name", ["m", "m.labeltree", "[m]", "x" * 255, "ü" * 127, "m\n"])
+def test_leftovers_are_removed_unless_in_use(tmp_path, name):
+    path = tmp_path / name
     with modelfile.replacing(path) as beside:
         beside.write_text("new")
-        modelfile.remove_leftovers(path)
+        with modelfile.replacing(path) as other:
+            other.write_text("newer")
+        assert path.read_text() == "newer"
         assert beside.exists()
+        leftover = beside.with_name(beside.name.replace(beside.name[-50:-18], "0a" * 16))
+        leftover.write_text("as if killed")
     assert path.read_text() == "new"
-    assert sorted(p.name for p in tmp_path.iterdir()) == [".other.abcdefgh", "m"]
+    with modelfile.replacing(path) as beside:
+        beside.write_text("newest")
+    assert os.listdir(tmp_path) == [name]
+
+
+def test_files_of_others_are_no_leftovers(clf, tmp_path):
+    (tmp_path / "folder").mkdir()
+    others = {
+        ".m.abcdefgh",
+        ".m.labeltree-partial",
+        f".other{LEFTOVER}",
+        f".m.x{LEFTOVER}",
+        f".m{LEFTOVER}.orig",
+        f"a.m{LEFTOVER}",
+        f".m{LEFTOVER.upper()}",
+    }
+    for name in others:
+        (tmp_path / name).write_text("keep me")
+    os.mkfifo(tmp_path / f".m{LEFTOVER}")
+    (tmp_path / f".m{LEFTOVER.replace('0a', 'ff')}").symlink_to(tmp_path / ".m.abcdefgh")
+    clf.save(tmp_path / "m")
+    links = {f".m{LEFTOVER}", f".m{LEFTOVER.replace('0a', 'ff')}"}
+    assert {*os.listdir(tmp_path)} == {*others, *links, "folder", "m"}
+
+
+def test_what_a_killed_save_has_left_goes_with_the_next(clf, path):
+    script = (
+        "import sys, os, signal; from labeltree import load, modelfile\n"
+        "modelfile._sync = lambda _: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "load(sys.argv[1]).save(sys.argv[1])\n"
+    )
+    assert subprocess.run([sys.executable, "-c", script, str(path)]).returncode == -9
+    (left,) = {*os.listdir(path.parent)} - {path.name}
+    assert left.startswith(f".{path.name}.")
+    clf.save(path)
+    assert os.listdir(path.parent) == [path.name]
+
+
+def test_file_that_was_private_is_so_while_it_is_written(tmp_path):
+    path = tmp_path / "m"
+    path.touch(mode=0o600)
+    with modelfile.replacing(path) as beside:
+        assert beside.stat().st_mode & 0o777 == 0o600
+
+
+def test_equal_models_are_equal_files(clf, path):
+    first = path.read_bytes()
+    for _ in range(5):  # the metadata's order must not be that of a hash table
+        clf.save(path)
+        assert path.read_bytes() == first
+
+
+def test_attached_arrays_are_read_back_or_refused(clf, tmp_path):
+    path = tmp_path / "m"
+    kinds = ["u1", "u2", "u4", "u8", "i8", "f4", "f8"]
+    arrays = {kind: np.arange(6).astype(kind).reshape(2, 3) for kind in kinds}
+    arrays |= {"empty": np.zeros((0, 4)), "none": np.zeros(()), "turned": np.eye(3)[:, ::2]}
+    clf.save(path, notes={"ü": "☃"}, attached=arrays)
+    assert modelfile.read(path)[0]["notes"] == {"ü": "☃"}
+    read = modelfile.read_attached(path)
+    assert read.keys() == arrays.keys()
+    for name, array in read.items():
+        assert array.dtype == arrays[name].dtype
+        assert array.shape == arrays[name].shape
+        assert array.tolist() == arrays[name].tolist()
+    good = path.read_bytes()
+    for kind in ("complex128", "bool", "int32", "<U3", ">f4"):
+        with pytest.raises(ValueError, match="the array 'z' is of type"):
+            clf.save(path, attached={"z": np.zeros(2, kind)})
+    assert path.read_bytes() == good
+    assert os.listdir(tmp_path) == ["m"]
+
+
+def test_json_that_speaks_of_labeltree_is_no_model(tmp_path):
+    path = tmp_path / "settings.json"
+    path.write_text('{"name": "labeltree", "my": "settings"}')
+    with pytest.raises(modelfile.ForeignModelFileError):
+        modelfile.read(path)

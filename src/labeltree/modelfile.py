@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import glob
+import hashlib
 import json
 import os
+import re
+import secrets
 import stat
-import tempfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save_file
 
+from labeltree import modelheader
 from labeltree._version import __version__
 
 FORMAT = 1
+_PARTIAL = ".labeltree-partial"  # how the names of files end that are being written
+_LONGEST_STEM = 255 - len("..") - 32 - len(_PARTIAL)  # bytes: a file's name may have 255
 _ATTACHED = "attached."  # how the names of arrays begin that are no part of the estimator
 
 Arrays = Mapping[str, NDArray[Any]]
@@ -35,6 +38,7 @@ _DTYPES = {
     "F32": "<f4",
     "F64": "<f8",
 }
+_NAMES = {np.dtype(code): name for name, code in _DTYPES.items()}
 
 
 class ModelFileError(ValueError):
@@ -68,12 +72,38 @@ def write(
         "checksum": _checksum(text, arrays),
     }
     with replacing(path) as beside:
-        try:
-            save_file(arrays, beside, metadata)
-        except SafetensorError as error:  # so it reports a full disk
-            raise OSError(
-                f"{path}: the model cannot be written: {error}; free some space, or write elsewhere"
-            ) from error
+        _write_safetensors(beside, arrays, metadata)
+
+
+def _write_safetensors(path: Path, arrays: Arrays, metadata: dict[str, str]) -> None:
+    """Write a safetensors file into one that exists.
+
+    The library that reads them back makes a file of its own, which a killed process would leave
+    behind, and has the metadata in an order that differs from run to run.
+    """
+    for name, array in arrays.items():
+        if array.dtype not in _NAMES:  # what is not read back is not written
+            raise ValueError(
+                f"the array {name.removeprefix(_ATTACHED)!r} is of type {array.dtype}, which a "
+                f"model file cannot hold; expected one of {', '.join(map(str, _NAMES))}"
+            )
+    # Large items first, so that all of them are aligned.
+    order = sorted(arrays, key=lambda name: (-arrays[name].dtype.itemsize, name))
+    entries: dict[str, Any] = {"__metadata__": metadata}
+    end = 0
+    for name in order:
+        begin, end = end, end + arrays[name].nbytes
+        entries[name] = {
+            "dtype": _NAMES[arrays[name].dtype],
+            "shape": list(arrays[name].shape),
+            "data_offsets": [begin, end],
+        }
+    text = json.dumps(entries, separators=(",", ":"), ensure_ascii=False).encode()
+    text += b" " * (-len(text) % 8)
+    with path.open("wb") as file:
+        file.write(len(text).to_bytes(8, "little") + text)
+        for name in order:
+            file.write(np.ascontiguousarray(arrays[name]).reshape(-1).view(np.uint8).data)
 
 
 @contextlib.contextmanager
@@ -82,21 +112,18 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
 
     The new file is synced to the disk and renamed, so that `path` is never half written. It gets
     the old one's permissions, or those of any new file. A link is followed; what is neither a
-    file nor missing is refused.
+    file nor missing is refused. What killed processes have left beside `path` is removed.
     """
     target = Path(path).resolve()
     if target.exists() and not target.is_file():
         raise OSError(f"{path}: this is not a file, and cannot be replaced by one")
-    umask = os.umask(0)
-    os.umask(umask)
-    mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o666 & ~umask
-    descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    beside = Path(name)
+    remove_leftovers(target)
+    mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
+    beside, descriptor = _new_beside(target, 0o666 if mode is None else mode)
     try:
-        with contextlib.suppress(OSError):  # some file systems have no locks
-            fcntl.flock(descriptor, fcntl.LOCK_EX)  # tells `remove_leftovers` that it is in use
         yield beside
-        beside.chmod(mode)
+        if mode is not None:
+            beside.chmod(mode)
         _sync(beside)
         os.replace(beside, target)
     except OSError as error:
@@ -109,16 +136,49 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     _sync(target.parent)
 
 
+def _new_beside(target: Path, mode: int) -> tuple[Path, int]:
+    """Make a file beside `target` under a name of its own, and lock it."""
+    while True:
+        beside = target.with_name(f".{_stem(target)}.{secrets.token_hex(16)}{_PARTIAL}")
+        descriptor = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+        with contextlib.suppress(OSError):  # some file systems have no locks
+            fcntl.flock(descriptor, fcntl.LOCK_EX)  # tells `remove_leftovers` that it is in use
+        if os.fstat(descriptor).st_nlink:  # else it was taken for a leftover before it was locked
+            return beside, descriptor
+        os.close(descriptor)
+
+
+def _stem(target: Path) -> str:
+    """Return what tells the files beside `target` from those of others, in few enough bytes."""
+    name = os.fsencode(target.name)
+    return target.name if len(name) <= _LONGEST_STEM else hashlib.sha256(name).hexdigest()
+
+
 def remove_leftovers(path: str | os.PathLike[str]) -> None:
-    """Remove what a process that was killed while it wrote `path` has left beside it."""
+    """Remove what processes that were killed while they wrote `path` have left beside it.
+
+    Only files that `replacing` has named, for this path, and that no process has locked.
+    """
     target = Path(path).resolve()
-    for beside in target.parent.glob(f".{glob.escape(target.name)}.????????"):
+    ours = re.compile(rf"\.{re.escape(_stem(target))}\.[0-9a-f]{{32}}{re.escape(_PARTIAL)}")
+    try:
+        names = [name for name in os.listdir(target.parent) if ours.fullmatch(name)]
+    except PermissionError:  # a folder that can be written to, but not looked into
+        names = []
+    for name in names:
+        beside = target.with_name(name)
         try:
-            with beside.open("rb") as file:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                beside.unlink()
-        except OSError:  # still in use, or not ours
+            descriptor = os.open(beside, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        except OSError:  # gone by now, or not ours
             continue
+        try:
+            if stat.S_ISREG(os.fstat(descriptor).st_mode):
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                beside.unlink()
+        except OSError:  # still in use
+            pass
+        finally:
+            os.close(descriptor)
 
 
 def read(
@@ -139,7 +199,7 @@ def read(
         metadata = file.metadata()
         if mmap:
             return _header(path, metadata), _mapped(path)
-        arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        arrays = {name: _tensor(path, file, name) for name in file.keys()}  # noqa: SIM118
     text = metadata.get("header", "")
     if metadata.get("checksum") != _checksum(text, arrays):
         raise CorruptModelFileError(
@@ -155,12 +215,30 @@ def read_header(path: str | os.PathLike[str]) -> dict[str, Any]:
         return _header(Path(path), file.metadata())
 
 
-def _header(path: Path, metadata: Mapping[str, str]) -> dict[str, Any]:
+def _header(path: Path, metadata: Mapping[str, str]) -> modelheader.Header:
     try:
-        header: dict[str, Any] = json.loads(metadata["header"])
-        return header
-    except (KeyError, ValueError) as error:
-        raise CorruptModelFileError(f"{path}: the model file is damaged: {error}") from error
+        return modelheader.parse(metadata.get("header", ""))
+    except ValueError as error:
+        raise CorruptModelFileError(f"{path}: the model file is not consistent: {error}") from error
+
+
+def _tensor(path: Path, file: Any, name: str) -> NDArray[Any]:
+    """Read an array of a file that safetensors has opened: it has checked offsets and shapes."""
+    part = file.get_slice(name)
+    _check_array(path, name, part.get_dtype(), part.get_shape())
+    array: NDArray[Any] = file.get_tensor(name)
+    return array
+
+
+def _check_array(path: Path, name: str, dtype: str, shape: Sequence[int]) -> None:
+    if dtype not in _DTYPES:
+        raise CorruptModelFileError(
+            f"{path}: the model file is damaged: its array {name!r} is of the type {dtype}"
+        )
+    if len(shape) > 8 or any(length >= 2**48 for length in shape):  # of an empty one, too
+        raise CorruptModelFileError(
+            f"{path}: the model file is damaged: its array {name!r} has an impossible shape"
+        )
 
 
 def _mapped(path: Path) -> dict[str, NDArray[Any]]:
@@ -173,6 +251,7 @@ def _mapped(path: Path) -> dict[str, NDArray[Any]]:
         for name, entry in entries.items():
             if name == "__metadata__":
                 continue
+            _check_array(path, name, entry["dtype"], entry["shape"])
             begin, end = entry["data_offsets"]
             array = content[start + begin : start + end].view(_DTYPES[entry["dtype"]])
             array = array.view(np.ndarray).reshape(entry["shape"])
@@ -191,7 +270,7 @@ def read_attached(path: str | os.PathLike[str]) -> dict[str, NDArray[Any]]:
     """Read the arrays that were attached to a model, without checking that all is intact."""
     with _open(Path(path)) as file:
         names = [name for name in file.keys() if is_attached(name)]  # noqa: SIM118
-        return {name.removeprefix(_ATTACHED): file.get_tensor(name) for name in names}
+        return {name.removeprefix(_ATTACHED): _tensor(Path(path), file, name) for name in names}
 
 
 @contextlib.contextmanager
@@ -211,7 +290,7 @@ def _open(path: Path) -> Iterator[Any]:
 def _check_signature(path: Path) -> None:
     with path.open("rb") as file:
         start = file.read(8 + 64)
-    if not start[8:].startswith(b'{"__metadata__":') and b'"labeltree"' not in start:
+    if not start[8:].startswith(b'{"__metadata__":'):
         raise ForeignModelFileError(
             f"{path}: this is not a labeltree model file; give one that labeltree has saved"
         )
@@ -224,7 +303,7 @@ def _check_format(path: Path, metadata: Mapping[str, str]) -> None:
             f"{path}: this safetensors file is not a labeltree model; give one that labeltree "
             "has saved"
         )
-    if not number.isdigit():
+    if not (number.isascii() and number.isdigit() and len(number) < 10):
         raise CorruptModelFileError(f"{path}: the model file is damaged: its format is {number!r}")
     if int(number) > FORMAT:
         raise FutureModelFileError(

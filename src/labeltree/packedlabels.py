@@ -30,6 +30,8 @@ class PackedLabels:
     def __init__(self, arrays: Arrays) -> None:
         """Check the arrays of a model file; strings themselves are read later."""
         self.arrays = {name: arrays[name] for name in ("labels", "labels_end") if name in arrays}
+        if "labels" not in arrays:
+            raise ValueError("the array labels is missing")
         labels = arrays["labels"]
         self._mixture: list[Any] | None = None
         self._end: NDArray[np.int64] | None = None
@@ -39,12 +41,14 @@ class PackedLabels:
             raise ValueError("the array labels is of the wrong type")
         elif "labels_end" in arrays:
             end = self._end = arrays["labels_end"]
-            begin_and_end = np.concatenate([[0], end, [len(labels)]])
-            if end.dtype != np.int64 or end.ndim != 1 or np.any(np.diff(begin_and_end) < 0):
+            if end.dtype != np.int64 or end.ndim != 1:
+                raise ValueError("the array labels_end is of the wrong type")
+            last = end[-1] if len(end) else 0
+            if last != len(labels) or np.any(end[1:] < end[:-1]) or (len(end) and end[0] < 0):
                 raise ValueError("the array labels_end does not fit to the array labels")
             self._length = len(end)
         else:
-            self._mixture = json.loads(labels.tobytes())
+            self._mixture = _parse_mixture(labels.tobytes())
             self._length = len(self._mixture)
 
     @classmethod
@@ -61,6 +65,16 @@ class PackedLabels:
 
     def __len__(self) -> int:
         return self._length
+
+    def check(self) -> None:
+        """Read all labels of a model file; ValueError says what is wrong with them."""
+        if self._mixture is None and self._end is None:
+            labels = np.sort(self.arrays["labels"])
+            twice = bool(np.any(labels[1:] == labels[:-1]))
+        else:
+            twice = len(set(self.tolist())) < self._length
+        if twice:
+            raise ValueError("it has one label twice")
 
     def tolist(self) -> list[Any]:
         """Return all labels."""
@@ -102,7 +116,22 @@ class PackedLabels:
                 str(text[b:e], "utf-8", "surrogatepass") for b, e in zip(begin, end, strict=True)
             ]
         except UnicodeDecodeError as error:
-            raise ValueError(f"the model file is damaged: a label is no UTF-8: {error}") from error
+            raise ValueError(f"a label of the model file is no UTF-8: {error}") from error
+
+
+def _parse_mixture(text: bytes) -> list[Any]:
+    try:
+        labels = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"the array labels is no JSON: {error}") from error
+    if not isinstance(labels, list):
+        raise ValueError(f"the array labels holds a {type(labels).__name__}, expected a list")
+    for label in labels:
+        if not isinstance(label, int | str) and not (
+            isinstance(label, float) and label.is_integer()
+        ):
+            raise ValueError(f"a label is a {type(label).__name__}, expected an int or a str")
+    return labels
 
 
 def as_array(labels: Sequence[Any]) -> NDArray[Any]:
