@@ -21,7 +21,9 @@ def runs():
 def test_learning_curves_of_several_runs_share_axes(runs):
     ax = plot.learning_curve(runs[0], runs[1].progress_, labels=["lom", "probability"])
     lines = ax.get_lines()
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["lom", "probability"]
+    names = ["lom", "probability", "since the previous point"]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == names
+    assert ax.get_legend().get_lines()[-1].get_linestyle() == lines[1].get_linestyle() == "--"
     examples, error = lines[0].get_data()
     history = runs[0].progress_.history
     assert examples.tolist() == [*[row.examples for row in history], 600]
@@ -29,6 +31,7 @@ def test_learning_curves_of_several_runs_share_axes(runs):
     assert error[-1] == runs[0].progress_.error
     assert plot.learning_curve(runs[1], ax=ax) is ax
     assert len(ax.get_lines()) == 6
+    assert len(ax.get_legend().get_texts()) == 4  # dashes are explained once
 
 
 def test_histograms_count_all_examples_and_leaves(runs):

@@ -26,6 +26,9 @@ class LineParser {
   // Checks what only the end of a file tells. Throws ParseError.
   virtual void finish_file() {}
 
+  // How many more rows the file has announced than it has had so far.
+  virtual std::uint64_t missing() const { return 0; }
+
   // The number of features if the format or the options fix it.
   virtual std::optional<std::uint64_t> n_features() const = 0;
   virtual LabelRule label_rule() const { return LabelRule::typed; }

@@ -1,5 +1,6 @@
 #include "text/reader.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -39,6 +40,7 @@ std::size_t Reader::feed(std::string_view chunk) {
       ++line_, ++lines_;
       parser_->skip_line();
       partial_.append(piece.substr(0, 64));  // enough for the message to show
+      partial_.resize(std::min(partial_.size(), limits_.max_line));  // the same in any chunks
       reject("line starting " + quote(partial_) + " is too long: expected at most max_line=" +
                  std::to_string(limits_.max_line) + " bytes",
              false);
@@ -83,12 +85,12 @@ void Reader::reject(std::string message, bool fatal) {
   if (bad_lines_.size() < kMaxBadLinesKept) bad_lines_.push_back({line_, std::move(message)});
 }
 
-void Reader::finish_file() {
+void Reader::finish_file(bool cut) {
   if (!partial_.empty()) {
     parse_line(partial_);
     partial_.clear();
   }
-  if (error_) return;
+  if (error_ || (cut && missing())) return;
   try {
     parser_->finish_file();
   } catch (const ParseError& error) {

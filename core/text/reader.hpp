@@ -36,7 +36,9 @@ class Reader {
   // Parses until the chunk ends, the batch is full or an error stops the reader. Returns the number
   // of bytes consumed: after take(), feed the rest.
   std::size_t feed(std::string_view chunk);
-  void finish_file();
+  // A file that may be `cut` can have fewer rows than it announces: missing() tells how many.
+  void finish_file(bool cut = false);
+  std::uint64_t missing() const { return parser_->missing(); }
 
   bool full() const { return rows_.size() >= limits_.batch_rows; }
   // Set once reading has to stop.

@@ -86,6 +86,10 @@ void XmcParser::finish_file() {
   }
 }
 
+std::uint64_t XmcParser::missing() const {
+  return header_ && header_->examples > lines_ ? header_->examples - lines_ : 0;
+}
+
 std::optional<std::uint64_t> XmcParser::n_features() const { return given_ ? *given_ : features_; }
 
 }  // namespace labeltree::text

@@ -16,6 +16,7 @@ class XmcParser final : public LineParser {
   void skip_line() override { ++lines_; }
   void start_file() override;
   void finish_file() override;
+  std::uint64_t missing() const override;
   std::optional<std::uint64_t> n_features() const override;
 
  private:

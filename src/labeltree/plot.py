@@ -18,6 +18,7 @@ from labeltree.progress import Progress
 try:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 except ImportError as error:
     raise ImportError("drawing needs matplotlib: pip install 'labeltree[plot]'") from error
 
@@ -105,7 +106,8 @@ def learning_curve(*runs: Any, labels: list[str] | None = None, ax: Axes | None 
         ax.plot(examples, recent, "--", color=line.get_color(), alpha=0.5)
     ax.set_xscale("log", base=2)
     ax.set_ylim(0, 1)
-    ax.legend()
+    dashed = Line2D([], [], linestyle="--", color="gray", label="since the previous point")
+    ax.legend(handles=[*ax.get_legend_handles_labels()[0], dashed])
     return ax
 
 

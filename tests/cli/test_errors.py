@@ -156,9 +156,13 @@ def test_disk_that_is_full(folder, tmp_path):
     m = tmp_path / "m"
     m.write_text("the old model")
     result = execute(
-        *("train", folder / "train.svm", "-m", m, "--quiet"), code=2, preexec_fn=small_files
+        *("train", folder / "train.svm", "-m", m, "--quiet", "--overwrite"),
+        code=2,
+        preexec_fn=small_files,
     )
-    assert result.stderr.startswith(f"labeltree: {m}: the model cannot be written: ")
+    assert result.stderr.startswith(
+        f"labeltree: {m}: the file would be larger than is allowed here"
+    )
     assert result.stderr.count("\n") == 1
     assert m.read_text() == "the old model"
     assert os.listdir(tmp_path) == ["m"]
@@ -176,7 +180,9 @@ def test_resume(refused, cli, folder, model, tmp_path):
     cli("tune", short, "-m", m, "--trials", 2, "--budget", "0.001s", "--quiet")
     short.write_text("".join(lines[:500]))
     refused("train", "--resume", m, match="the run cannot go on where it was")
-    refused("train", "--resume", m, "--passes", 3, match="leave --passes and --holdout out")
+    refused(
+        "train", "--resume", m, "--passes", 3, match="leave --passes, --holdout and --shuffle out"
+    )
     short.unlink()
     refused("train", "--resume", m, match="the run cannot go on where it was")
 
@@ -185,9 +191,10 @@ def test_rows_that_do_not_fit_the_model(refused, model, tmp_path):
     (tmp_path / "wide.svm").write_text("1 99999999:1\n")
     refused("predict", model, tmp_path / "wide.svm", match="wide.svm:1: feature index")
     (tmp_path / "a.vw").write_text("1 | a b\n")
-    arguments = ["predict", model, tmp_path / "a.vw", "--input-format", "vw"]
+    arguments = ["predict", model, tmp_path / "a.vw", "--format", "vw"]
     refused(*arguments, match="would number their features differently")
-    refused("predict", model, tmp_path / "wide.svm", "--format", "xml", match="--format is 'xml'")
+    arguments = ["predict", model, tmp_path / "wide.svm", "--output-format", "xml"]
+    refused(*arguments, match="--output-format is 'xml'")
 
 
 def test_files_without_rows_cannot_be_predicted(refused, model, tmp_path):

@@ -1,7 +1,9 @@
 """``labeltree inspect``."""
 
+import gzip
 import json
 import os
+import re
 import subprocess
 import sys
 from html.parser import HTMLParser
@@ -51,6 +53,9 @@ def test_example_shows_path_candidates_and_tokens(cli, tmp_path):
     data.write_text(data.read_text().replace("pet,", ""))
     cli("train", data, "-m", m, "--quiet", *TREE)
     text = cli("inspect", m, "--example", f"{data}:3").out
+    packed = tmp_path / "pets.tsv.gz"
+    packed.write_bytes(gzip.compress(data.read_bytes()))
+    assert cli("inspect", m, "--example", f"{packed}:3").out == text
     assert text.splitlines()[0] == "dog\tit barks outside"
     assert "node 0: 2 labels, 200 examples" in text
     found = json.loads(cli("inspect", m, "--example", f"{data}:3", "--json").out)["example"]
@@ -89,7 +94,7 @@ class Outline(HTMLParser):
     def handle_starttag(self, tag, attrs):
         assert not {"src", "href"} & {name for name, _ in attrs}  # nothing is loaded
         self.counts[tag] = self.counts.get(tag, 0) + 1
-        if tag != "meta":
+        if tag not in ("meta", "input"):
             self.open.append(tag)
         self.depth = max(self.depth, self.open.count("details"))
 
@@ -97,7 +102,10 @@ class Outline(HTMLParser):
         assert self.open.pop() == tag
 
     def handle_data(self, data):
-        self.text += data
+        if "script" not in self.open:
+            self.text += data
+        else:
+            self.script = data
 
 
 def test_page_is_complete_and_nests(cli, model, tmp_path):
@@ -110,7 +118,7 @@ def test_page_is_complete_and_nests(cli, model, tmp_path):
     assert outline.open == []
     assert outline.counts["details"] == outline.counts["summary"] == tree.n_nodes - tree.n_leaves
     assert outline.depth == tree.depth
-    assert "script" not in outline.counts
+    assert outline.counts["script"] == 1
     assert "40 labels, 3,000 examples" in outline.text
     assert dot.read_text().count(" -> ") == tree.n_nodes - 1
 
@@ -123,6 +131,30 @@ def test_labels_cannot_break_the_page(cli, tmp_path):
     outline.feed((tmp_path / "p.html").read_text())
     assert "b" not in outline.counts
     assert "<b>" in outline.text
+    assert "<b>" not in outline.script
+
+
+def test_bars_are_seen_at_every_depth_and_labels_are_found(cli, model, tmp_path):
+    tree = load(model).tree_
+    for depth in (2, tree.depth):
+        cli("inspect", model, "--html", tmp_path / "p.html", "--depth", depth)
+        page = (tmp_path / "p.html").read_text()
+        widths = [float(width) for width in re.findall(r"width:([\d.]+)em", page)]
+        assert len(widths) == (tree.depths <= depth).sum()
+        assert min(widths) > 0.5
+        labels = json.loads(re.search(r"LABELS = (\[.*?\]\]);", page)[1])
+        assert sorted(int(label) for label, _ in labels) == list(range(40))
+        weight = {str(tree.label[leaf]): tree.weight[leaf] for leaf in tree.leaves}
+        found = [weight[label] for label, _ in labels]
+        assert found == sorted(found, reverse=True)
+        for label, node in labels:
+            assert f'id="n{node}"' in page
+            leaf = next(leaf for leaf in tree.leaves if str(tree.label[leaf]) == label)
+            while tree.depths[leaf] > depth:
+                leaf = tree.parent[leaf]
+            assert node == leaf
+    assert "1 label, " in page
+    assert "1 labels" not in page + cli("inspect", model, "--tree", "--depth", 99).out
 
 
 BROWSER = """
@@ -139,7 +171,13 @@ script = '''
   const shut = all.filter(d => !d.open)[0];
   const before = shut.getBoundingClientRect().height;
   shut.querySelector('summary').click();
-  return [all.length, before, shut.getBoundingClientRect().height, shut.open].join(' ');
+  const after = shut.getBoundingClientRect().height, open = shut.open;
+  const box = document.getElementById('search');
+  box.value = '17';
+  box.dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter'}));
+  const found = document.querySelector('.found');
+  const seen = found.getBoundingClientRect().height > 0 && !box.closest('p').hidden;
+  return [all.length, before, after, open, seen, found.textContent.split(' ')[0]].join(' ');
 })()
 '''
 def loaded(ok):
@@ -163,7 +201,8 @@ def test_page_unfolds_in_a_browser(cli, model, tmp_path):
         timeout=60,
     )
     assert result.returncode == 0, result.stderr
-    nodes, before, after, is_open = result.stdout.split()
+    nodes, before, after, is_open, seen, label = result.stdout.split()
     assert int(nodes) == 39
     assert float(after) > float(before)
-    assert is_open == "true"
+    assert is_open == seen == "true"
+    assert label == "17"

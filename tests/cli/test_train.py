@@ -164,7 +164,7 @@ def test_resumed_run_is_the_uninterrupted_run(tmp_path, algorithm, pieces):
     assert_same_model(tmp_path / "whole", killed)
 
 
-PASSES = 8  # so many that a run is still going when it is interrupted
+PASSES = 4  # so many that a run is still going when it is interrupted
 OPTIONS = ["--bits", "18", "--passes", str(PASSES), "--algorithm", "lom-tree"]
 
 
@@ -177,7 +177,7 @@ def whole(long):
     return path
 
 
-def test_kill_9_then_resume(long, whole, tmp_path):
+def test_kill_9_then_resume(cli, long, whole, tmp_path):
     killed = tmp_path / "killed"
     command = [*COMMAND, "train", long, "-m", killed, "--checkpoint-every", "1000", *OPTIONS]
     quiet = {"env": ENVIRONMENT, "stderr": subprocess.DEVNULL}
@@ -190,9 +190,9 @@ def test_kill_9_then_resume(long, whole, tmp_path):
     run = modelfile.read_header(killed)["notes"]["run"]
     assert run["number"] == 0
     assert 0 < run["rows"] < 30_000
-    (tmp_path / ".killed.12345678").write_text("as if killed while writing")
-    result = execute("train", "--resume", killed)
-    assert f"after row {run['rows']:,}" in result.stderr
+    (tmp_path / f".killed.{'0' * 32}.labeltree-partial").write_text("as if killed while writing")
+    result = cli("train", "--resume", killed)
+    assert f"after row {run['rows']:,}" in result.err
     assert_same_model(whole, killed)
     assert os.listdir(tmp_path) == ["killed"]
 
@@ -219,7 +219,7 @@ def test_stop_in_the_middle_of_a_batch(folder, tmp_path, monkeypatch, portions):
     """A slow learner looks up every few rows."""
     data, options = [str(folder / "train.svm")], {"params": {"random_state": 0}, "passes": 2}
     train(data, tmp_path / "whole", **options)
-    monkeypatch.setattr(training, "_PATIENCE", 1e-9)
+    monkeypatch.setattr(training, "PORTION", 16)
     learn = training.Training._learn_portion
     calls = []
 
@@ -280,9 +280,11 @@ def test_standard_input_goes_on_where_it_was(folder, tmp_path):
     m = tmp_path / "m"
     lines = (folder / "train.svm").read_text().splitlines(keepends=True)
     options = ["-m", m, "--quiet"]
-    execute("train", "-", "--format", "svmlight", *options, input="".join(lines[:1200]))
+    first = ["--format", "svmlight", "--bits", "18"]
+    execute("train", "-", *first, *options, input="".join(lines[:1200]))
     execute("train", "-", "--resume", m, *options, input="".join(lines[1200:]))
-    train([str(folder / "train.svm")], tmp_path / "whole", params={"random_state": 0}, threads=1)
+    params = {"random_state": 0, "bits": 18}
+    train([str(folder / "train.svm")], tmp_path / "whole", params=params, threads=1)
     (_, arrays), (_, whole) = modelfile.read(m), modelfile.read(tmp_path / "whole")
     assert all(np.array_equal(arrays[name], whole[name]) for name in whole)
 

@@ -2,12 +2,14 @@
 
 import json
 import shlex
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from labeltree import load, modelfile
-from labeltree.cli import algorithms, demo
-from labeltree.cli.tune import settings
+from labeltree.cli import algorithms, demo, tune
+from labeltree.cli.settings import settings, settings_of_text
 
 from .conftest import small
 from .test_train import assert_same_model
@@ -23,6 +25,69 @@ def test_settings_are_valid_and_differ(algorithm):
         algorithms.estimator_class(algorithm)(**setting)._validate_params()
         assert fixed.items() <= setting.items()
     assert settings(algorithm, {}, 5, seed=1) == settings(algorithm, {}, 5, seed=1)
+
+
+@pytest.mark.parametrize("algorithm", algorithms.names())
+def test_only_what_can_matter_is_tried(algorithm):
+    tried = {name for setting in settings(algorithm, {}, 30, seed=0) for name in setting}
+    assert not tried & {"learn_jobs", "threshold", "organize", "bits"}
+    assert tried
+
+
+def test_n_grams_of_text_are_tried(cli, tmp_path):
+    """Two labels that only the order of words tells apart."""
+    assert [s.reading for s in settings_of_text("label-tree", {}, 3, 0)] == [
+        {},
+        {"word_ngrams": 2},
+        {"char_ngrams": (3, 5)},
+    ]
+    data, m = tmp_path / "a.tsv", tmp_path / "m"
+    random = np.random.default_rng(0)
+    words = random.choice(["dog", "man", "cat"], (1500, 2))
+    data.write_text("".join(f"{a}-{b}\t{a} bites {b}\n" for a, b in words if a != b))
+    arguments = ["tune", data, "-m", m, "--trials", 4, "--json", "--bits", 18]
+    events = [json.loads(line) for line in cli(*arguments).out.splitlines()]
+    rows, best = events[-2]["rows"], events[-1]
+    assert rows[0]["parameters"] == "--bits 18"
+    assert rows[1]["parameters"] == "--word-ngrams 2 --bits 18"
+    assert rows[2]["parameters"] == "--char-ngrams 3-5 --bits 18"
+    assert {"word_ngrams", "char_ngrams"} & best["parameters"].keys()
+    assert best["error"] < 0.5 * rows[0]["error"]
+    assert rows[0]["examples"] == max(row["examples"] for row in rows)  # the defaults stay
+    command = shlex.split(best["command"])
+    again = tmp_path / "again"
+    command[command.index("-m") + 1] = str(again)
+    cli(*command[1:], "--quiet")
+    readers = [modelfile.read_header(path)["notes"]["reader"] for path in (m, again)]
+    assert readers[0] == readers[1]
+    assert load(again).progress_ == load(m).progress_
+    arguments += ["--word-ngrams", 1]  # as it was given
+    rows = json.loads(cli(*arguments).out.splitlines()[-2])["rows"]
+    assert not any("ngrams" in row["parameters"] for row in rows)
+
+
+def test_the_defaults_stay_to_the_end():
+    def trial(number, error):
+        progress = SimpleNamespace(error=error)
+        clf = SimpleNamespace(progress_=progress, _learner=None)
+        training = SimpleNamespace(clf=clf)
+        return tune.Trial(number, {}, training)
+
+    trials = [trial(0, 0.9), *(trial(i, 0.1 * i) for i in range(1, 8))]
+    running = tune._better_half(trials)
+    assert [t.number for t in running] == [0, 1, 2, 3]
+    assert [t.number for t in tune._better_half(running)] == [0, 1]
+    assert [t.state for t in trials].count("dropped") == 6
+    assert [t.number for t in tune._better_half([trial(i, i) for i in range(5)])] == [0, 1, 2]
+
+
+def test_tune_says_what_train_says_of_the_data(cli, tmp_path):
+    rows = [f"{i // 400}\tword{i % 50} other{i % 7}\n" for i in range(1600)]
+    (tmp_path / "a.tsv").write_text("".join(["label\ttext\n", *rows]))
+    arguments = ["tune", tmp_path / "a.tsv", "-m", tmp_path / "m", "--trials", 2, "--bits", 18]
+    err = cli(*arguments).err
+    assert err.count("the first label is 'label'") == 1
+    assert err.count("of the rows have the label of the row before them") == 1
 
 
 def test_tune_saves_the_best_and_how_to_train_it_again(cli, folder, tmp_path):

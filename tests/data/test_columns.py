@@ -209,3 +209,27 @@ def test_without_pyarrow_the_extra_is_named(tmp_path):
         [sys.executable, "-c", script, str(path)], capture_output=True, check=True, timeout=60
     )
     assert b"pip install 'labeltree[parquet]'" in done.stdout
+
+
+def test_a_damaged_file_is_refused_in_one_line(path):
+    write(path, label=["x"] * 20, text=["it purrs"] * 20)
+    content = path.read_bytes()
+    said = []
+    for at in range(0, len(content), len(content) // 60):
+        path.write_bytes(content[:at] + bytes([content[at] ^ 0xFF]) + content[at + 1 :])
+        try:
+            load(path)
+        except DataError as error:
+            said.append(str(error))
+    assert len(said) > 5
+    assert all(message.isprintable() for message in said)
+
+
+def test_bad_rows_do_not_make_the_matrix_wider(path):
+    write(path, label=[1, 1], indices=[[], [7]], values=[[], [float("inf")]])
+    assert load(path, skip_bad_lines=True).X.shape == (1, 0)
+
+
+def test_names_that_cannot_be_printed_are_told_all_the_same():
+    error = DataError("label column is missing: give one of a\x00\nb", "x.parquet", 3)
+    assert str(error) == "x.parquet:3: label column is missing: give one of a\\x00\\nb"

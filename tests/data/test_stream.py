@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labeltree.data import DataError, load, stream
+from labeltree.data import DataError, load, stream, text
 from labeltree.data.source import CHUNK
 from tests.data.rows_check import assert_same, label_lists
 
@@ -253,3 +253,14 @@ def test_fraction_read_grows_to_one(tmp_path):
     assert 0.3 < fractions[0] < 0.5
     assert fractions[-1] == 1
     assert stream(io.BytesIO(b"1 1:1\n"), format="svmlight").fraction_read is None
+
+
+@pytest.mark.parametrize("max_line", [1, 16, 39, 40, 41, 64])
+def test_what_is_said_of_a_long_line_does_not_depend_on_the_pieces(monkeypatch, max_line):
+    said = set()
+    for size in (1, 7, 50, 1000):
+        monkeypatch.setattr(text, "CHUNK", size)
+        with pytest.raises(DataError) as error:
+            load(io.BytesIO(b"1 " + b"7:1 " * 30), format="svmlight", max_line=max_line)
+        said.add(str(error.value))
+    assert len(said) == 1

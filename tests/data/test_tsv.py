@@ -60,7 +60,11 @@ def test_rows_have_unit_length_by_default(read):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        (b"no tab here", 'line "no tab here" has no tab: expected label<TAB>text'),
+        (
+            b"no tab here",
+            'line "no tab here" has no tab: expected label<TAB>text; without a label '
+            "it begins with the tab",
+        ),
         (b"x\tcaf\xe9", 'text "caf\\xe9" is not valid UTF-8'),
         (b"x\t\xed\xa0\x80", 'text "\\xed\\xa0\\x80" is not valid UTF-8'),
         (b"x\t\xc0\xaf", 'text "\\xc0\\xaf" is not valid UTF-8'),

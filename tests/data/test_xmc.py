@@ -1,6 +1,8 @@
+import os
+
 import pytest
 
-from labeltree.data import DataError, load, stream
+from labeltree.data import DataError, DataWarning, load, stream
 from tests.data.rows_check import assert_rows
 
 
@@ -84,3 +86,40 @@ def test_width_is_known_in_the_first_batch(tmp_path):
     path.write_text("2 9 9\n1 1:1\n2 2:1\n")
     with stream(path, batch_size=1) as rows:
         assert [batch.X.shape for batch in rows] == [(1, 9), (1, 9)]
+
+
+def from_pipe(content):
+    """Read bytes from a pipe, which may be the head of a file."""
+    out, into = os.pipe()
+    os.write(into, content)
+    os.close(into)
+    with os.fdopen(out, "rb") as file:
+        return load(file, format="xmc")
+
+
+def test_head_of_a_file_in_a_pipe_is_read(tmp_path):
+    for content in (b"3 5 5\n1 1:1\n2 2:1\n", b"3 5 5\n1 1:1\n2 2:1"):
+        with pytest.warns(DataWarning, match="the header announces 1 examples more than came"):
+            assert from_pipe(content).y.tolist() == [1, 2]
+        (tmp_path / "a.xmc").write_bytes(content)
+        with (
+            pytest.raises(DataError, match="header announces 3 examples, received 2"),
+            (tmp_path / "a.xmc").open("rb") as file,
+        ):
+            load(file, format="xmc")
+    assert from_pipe(b"1 5 5\n1 1:1\n").y.tolist() == [1]
+    with pytest.raises(DataError, match="received an empty file"):
+        from_pipe(b"")
+    with pytest.raises(DataError, match="more examples than the header announces"):
+        from_pipe(b"1 5 5\n1 1:1\n2 2:1\n")
+
+
+def test_head_of_a_file_in_a_named_pipe(tmp_path):
+    path = tmp_path / "pipe.xmc"
+    os.mkfifo(path)
+    descriptor = os.open(path, os.O_RDWR)
+    os.write(descriptor, b"9 5 5\n1 1:1\n")
+    rows = stream(path)
+    os.close(descriptor)
+    with pytest.warns(DataWarning, match=r"pipe\.xmc: the header announces 8 examples"):
+        assert [batch.y.tolist() for batch in rows] == [[1]]

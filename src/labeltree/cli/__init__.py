@@ -6,7 +6,10 @@ import errno
 import os
 import sys
 import threading
+import warnings
+from typing import Any
 
+_SHOW = warnings.showwarning
 _HINTS = {
     errno.ENOENT: "there is no such file; check the name",
     errno.EISDIR: "this is a directory; name the files in it",
@@ -19,6 +22,7 @@ _HINTS = {
 def main() -> None:
     """Run the command line; bad input gets one sentence and exit code 2."""
     arguments = sys.argv[1:]
+    warnings.showwarning = _warn
     try:
         from labeltree.cli.app import build, help_text  # here, as Ctrl-C may come at any time
 
@@ -43,6 +47,14 @@ def main() -> None:
             raise
         code = _refuse(_usage(error))
     _leave(code)
+
+
+def _warn(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+    """Show our own warnings as sentences, without the line of source that gave them."""
+    if category.__module__.startswith("labeltree."):
+        print(f"labeltree: warning: {message}", file=sys.stderr)
+    else:
+        _SHOW(message, category, *where, **more)
 
 
 def _refuse(sentence: str) -> int:

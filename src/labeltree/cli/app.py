@@ -25,8 +25,10 @@ from labeltree.cli.options import (
     LabelSets,
     Model,
     OptionalData,
+    Overwrite,
     Quiet,
     Seed,
+    Shuffle,
     SkipBadLines,
     Threads,
     WordNgrams,
@@ -164,6 +166,7 @@ def train(
     holdout: Annotated[
         float, typer.Option(help="Share of the rows to predict but never learn, as 0.1.")
     ] = 0.0,
+    shuffle: Shuffle = None,
     test: Annotated[
         list[str] | None, typer.Option(help="A file to evaluate the model on at the end.")
     ] = None,
@@ -181,6 +184,7 @@ def train(
         int | None, typer.Option(help="Seed of everything random; 0 if not given.")
     ] = None,
     threads: Threads = 1,
+    overwrite: Overwrite = False,
     quiet: Quiet = False,
     json: Json = False,
     parameters: dict[str, Any],
@@ -207,9 +211,11 @@ def train(
         keep_names=keep_names,
         passes=passes,
         holdout=holdout,
+        shuffle=shuffle,
         checkpoint_every=checkpoint_every,
         resume=resume,
         threads=threads,
+        overwrite=overwrite,
         display=make_display(quiet=quiet, as_json=json),
     )
 
@@ -225,10 +231,10 @@ def predict(
         typer.Option(help="Print this many labels a row, best first.", min=1),
     ] = None,
     scores: Annotated[bool, typer.Option("--scores", help="Print each label's score.")] = False,
-    format: Annotated[  # noqa: A002
+    output_format: Annotated[
         str, typer.Option(help="Of the predictions: tsv, jsonl or svmlight.")
     ] = "tsv",
-    input_format: Format = "auto",
+    format: Format = "auto",  # noqa: A002
     skip_bad_lines: SkipBadLines = False,
     threads: Threads = 1,
 ) -> None:
@@ -241,8 +247,8 @@ def predict(
         output,
         top=top,
         scores=scores,
+        output_format=output_format,
         format=format,
-        input_format=input_format,
         skip_bad_lines=skip_bad_lines,
         threads=threads,
     )
@@ -263,9 +269,10 @@ def evaluate(
     from labeltree.cli.evaluate import evaluate, report, to_json, write
 
     if output is not None:
-        from labeltree.cli.checkpoint import require_writable
+        from labeltree.cli.outputs import require_output
+        from labeltree.cli.reading import expand
 
-        require_writable(output)
+        require_output(output, [model, *expand(data)])
     measured = evaluate(model, data, format=format, skip_bad_lines=skip_bad_lines, threads=threads)
     if output is not None:
         write(measured, output)
@@ -303,11 +310,12 @@ def compile_(
     drop: Annotated[
         float, typer.Option(help="Weights of at most this magnitude count as zero.", min=0.0)
     ] = 0.0,
+    overwrite: Overwrite = False,
 ) -> None:
     """Make a smaller model that only predicts."""
     from labeltree.cli.compile import compile_model
 
-    typer.echo(compile_model(model, output, drop=drop), nl=False)
+    typer.echo(compile_model(model, output, drop=drop, overwrite=overwrite), nl=False)
 
 
 def tune(
@@ -325,7 +333,9 @@ def tune(
     label_separator: LabelSeparator = None,
     label_sets: LabelSets = None,
     skip_bad_lines: SkipBadLines = False,
+    shuffle: Shuffle = None,
     seed: Seed = 0,
+    overwrite: Overwrite = False,
     quiet: Quiet = False,
     json: Json = False,
     parameters: dict[str, Any],
@@ -350,7 +360,9 @@ def tune(
         ),
         label_sets=label_sets,
         skip_bad_lines=skip_bad_lines,
+        shuffle=shuffle,
         seed=seed,
+        overwrite=overwrite,
         table=make_table(quiet=quiet, as_json=json),
     )
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import re
 import signal
-import tempfile
 import threading
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any, Self
+
+from labeltree.cli.shuffling import Shuffle
 
 _SECONDS = {"s": 1, "m": 60, "h": 3600}
 _EXAMPLES = {"": 1, "k": 1000, "M": 1_000_000}
@@ -96,11 +96,22 @@ class Run:
     number: int = 0  # passes completed
     rows: int = 0  # rows read of the pass that is under way
     held_out: list[int] = field(default_factory=lambda: [0, 0])  # in this pass: rows, errors
+    again: list[int] = field(default_factory=lambda: [0, 0])  # learned before: rows, errors
+    shuffle: int = 0  # how many consecutive rows trade places; 0 for none
+    seed: int = 0  # of the shuffling
 
     @classmethod
-    def start(cls, data: Sequence[str], passes: int, holdout: int) -> Run:
+    def start(
+        cls,
+        data: Sequence[str],
+        passes: int,
+        holdout: int,
+        shuffle: int | None = None,
+        seed: int = 0,
+    ) -> Run:
         """Begin a run."""
-        return cls(list(data), [_size(name) for name in data], passes, holdout=holdout)
+        sizes = [_size(name) for name in data]
+        return cls(list(data), sizes, passes, holdout=holdout, shuffle=shuffle or 0, seed=seed)
 
     def reads(self, data: Sequence[str]) -> bool:
         """Tell whether these are the files that the run reads."""
@@ -120,6 +131,11 @@ class Run:
         self.number += 1
         self.rows = 0
         self.held_out = [0, 0]
+        self.again = [0, 0]
+
+    def shuffled_by(self, before: int) -> Shuffle | None:
+        """Return how the pass is shuffled that has had so many rows from another pipe."""
+        return Shuffle(self.shuffle, (self.seed, self.number, before)) if self.shuffle else None
 
     @property
     def rows_to_skip(self) -> int:
@@ -140,19 +156,3 @@ class Run:
 
 def _size(name: str) -> int | None:
     return os.path.getsize(name) if name != "-" and os.path.isfile(name) else None
-
-
-def require_writable(path: Path) -> None:
-    """Raise, before hours of work, if a file cannot be written."""
-    folder = path.parent
-    if not folder.is_dir():
-        raise NotADirectoryError(f"{folder}: there is no such folder to write to; make it first")
-    if path.exists() and not path.is_file():
-        raise PermissionError(f"{path}: this is not a file and cannot be written; name a file")
-    try:
-        with tempfile.TemporaryFile(dir=folder):
-            pass
-    except OSError as error:
-        raise PermissionError(
-            f"{path}: no file can be written in that folder ({error.strerror}); name another"
-        ) from error

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from labeltree import modelfile
-from labeltree.cli.checkpoint import require_writable
+from labeltree.cli.notes import notes_of
+from labeltree.cli.outputs import require_model_output
 from labeltree.estimators import load
 
 
-def compile_model(model: Path, output: Path, *, drop: float = 0.0) -> str:
+def compile_model(model: Path, output: Path, *, drop: float = 0.0, overwrite: bool = False) -> str:
     """Write the form of a model that is for prediction only.
 
     Parameters
@@ -21,15 +21,18 @@ def compile_model(model: Path, output: Path, *, drop: float = 0.0) -> str:
         run stood is not, as a compiled model does not learn on.
     drop : float
         Weights of at most this magnitude count as zero.
+    overwrite : bool
+        Whether `output` may be a file that exists and is no model. It is never the model itself,
+        which would not learn on.
 
     Returns
     -------
     str
         The sizes of both files, in a sentence.
     """
-    require_writable(output)
+    require_model_output(output, [model], overwrite=overwrite)
     clf = load(model)
-    notes = {k: v for k, v in modelfile.read_header(model)["notes"].items() if k != "run"}
+    notes = {k: v for k, v in notes_of(model).items() if k != "run"}
     before = model.stat().st_size
     clf.compile(drop=drop).save(output, notes=notes)
     after = output.stat().st_size

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from labeltree.cli.algorithms import DEFAULT_ALGORITHM, estimator_class, parameters
-from labeltree.cli.checkpoint import require_writable
 from labeltree.cli.display import Table, make_table, table_text
+from labeltree.cli.outputs import require_writable
 from labeltree.datasets import stdlib_tokens, token_contexts
 from labeltree.estimators import OnlineClassifier
 

@@ -33,17 +33,28 @@ class Display:
     def row(self, row: Row) -> None:
         """Show a row of the table."""
 
-    def advance(self, examples: int, fraction: float | None, error: float) -> None:
-        """Show how many examples were learned, and how much of the data was read."""
+    def advance(self, examples: int, fraction: float | None, error: str) -> None:
+        """Show how many examples were learned, how much of the data was read, and an error."""
 
     def note(self, text: str, **values: Any) -> None:
         """Show a sentence; JSON shows the values instead."""
+
+    def result(self, text: str, **values: Any) -> None:
+        """Show what was asked for by name, on standard output; JSON shows the values instead."""
 
     def close(self) -> None:
         """Show nothing more."""
 
 
-class Plain(Display):
+class Results(Display):
+    """Shows only what was asked for by name."""
+
+    def result(self, text: str, **_: Any) -> None:
+        """Print it to standard output."""
+        print(text, flush=True)
+
+
+class Plain(Results):
     """Lines of text."""
 
     def __init__(self, file: TextIO) -> None:
@@ -79,7 +90,7 @@ class Terminal(Plain):
             TextColumn("{task.fields[share]}"),
             TimeRemainingColumn(compact=True),
             TextColumn("{task.fields[rate]}"),
-            TextColumn("error {task.fields[error]}"),
+            TextColumn("{task.fields[error]}"),
             console=Console(file=file),
             transient=True,
             refresh_per_second=5,
@@ -93,7 +104,7 @@ class Terminal(Plain):
     def _print(self, line: str) -> None:
         self._progress.console.print(line, highlight=False, markup=False, soft_wrap=True)
 
-    def advance(self, examples: int, fraction: float | None, error: float) -> None:
+    def advance(self, examples: int, fraction: float | None, error: str) -> None:
         """Move the bar."""
         if self._first is None:  # a resumed run starts with what it knew
             self._first, self._start = examples, time.monotonic()
@@ -106,7 +117,7 @@ class Terminal(Plain):
             count=f"{examples:,} examples",
             share="" if fraction is None else f"{fraction:.0%}",
             rate=f"{rate:,.0f} examples/s",
-            error=f"{error:.4f}",
+            error=error,
         )
 
     def close(self) -> None:
@@ -136,13 +147,17 @@ class JsonLines(Display):
         event = values.pop("event", "note")
         self._print(event, values or {"text": text})
 
+    def result(self, text: str, **values: Any) -> None:
+        """Print the values of a result."""
+        self.note(text, **values)
+
 
 def make_display(*, quiet: bool = False, as_json: bool = False) -> Display:
-    """Return the display that fits: JSON goes to standard output, all else to standard error."""
+    """Return the display that fits: JSON and results go to standard output, all else does not."""
     if as_json:
         return JsonLines(sys.stdout)
     if quiet:
-        return Display()
+        return Results()
     return Terminal(sys.stderr) if sys.stderr.isatty() else Plain(sys.stderr)
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labeltree import metrics, modelfile
+from labeltree.cli.notes import notes_of
 from labeltree.cli.reading import open_data
 from labeltree.estimators import OnlineClassifier
 from labeltree.metrics import Estimate
@@ -65,7 +66,7 @@ def evaluate(
     measured = _metrics(truth, topk)
     if sum(map(len, true_probability)) == len(truth):  # every row has its one label
         measured["squared_loss"] = metrics.squared_loss(np.concatenate(true_probability))
-    counts = modelfile.read_header(model)["notes"].get("label_counts")
+    counts = notes_of(model).get("label_counts")
     return {
         "examples": len(truth),
         "metrics": {name: value._asdict() for name, value in measured.items()},

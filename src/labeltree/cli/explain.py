@@ -50,7 +50,9 @@ def explain(model: Path, clf: OnlineClassifier, example: str) -> Explanation:
     """
     name, _, number = example.rpartition(":")
     if not name or not number.isdigit() or int(number) < 1:
-        raise ValueError(f"--example is {example!r}, expected FILE:LINE such as test.tsv:17")
+        raise ValueError(
+            f"--example is {example!r}, expected FILE:LINE such as test.tsv:17, with lines from 1"
+        )
     settings = reader_settings(model, clf)
     if settings["format"] in ("parquet", "arrow"):
         raise ValueError(
@@ -64,7 +66,6 @@ def explain(model: Path, clf: OnlineClassifier, example: str) -> Explanation:
 
     def read(line: bytes, names: FeatureNames | None = None) -> Any:
         text = io.BytesIO(header + line + b"\n")
-        text.name = name
         try:
             rows = [batch.X for batch in stream(text, names=names, **settings)]
         except DataError as error:

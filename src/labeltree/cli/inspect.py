@@ -11,12 +11,13 @@ import numpy as np
 
 from labeltree import modelfile
 from labeltree.cli.algorithms import name_of
-from labeltree.cli.checkpoint import require_writable
 from labeltree.cli.explain import Explanation, explain
+from labeltree.cli.notes import notes_of
+from labeltree.cli.outputs import require_output
 from labeltree.cli.reading import names_of
 from labeltree.cli.treepage import tree_page
 from labeltree.estimators import OnlineClassifier, load
-from labeltree.treeview import Tree
+from labeltree.treeview import Tree, counted
 
 _DEPTH_DRAWN = 4
 _DEPTH_WRITTEN = 12
@@ -55,9 +56,11 @@ def inspect(
     str
         The description.
     """
+    used: list[str | Path] = [model] if example is None else [model, example.rpartition(":")[0]]
     for path in (dot, html):
         if path is not None:
-            require_writable(path)
+            require_output(path, used)
+            used.append(path)
     clf = load(model)
     view: Tree | None = getattr(clf, "tree_", None)
     if view is None and (tree or dot or html):
@@ -85,7 +88,7 @@ def inspect(
 def describe(model: Path, clf: OnlineClassifier, tree: Tree | None) -> dict[str, Any]:
     """Return what there is to know of a model, fit for JSON."""
     header = modelfile.read_header(model)
-    notes = header["notes"]
+    notes = notes_of(model)
     state = clf._learner.state()
     memory = sum(array.nbytes for array in state.values())
     if getattr(clf, "layout_", "") == "hashed" and not clf.compiled_:
@@ -149,8 +152,8 @@ def draw(tree: Tree, max_depth: int) -> Iterator[str]:
         names = ", ".join(map(str, frequent.get(node, [])))
         more = ", ..." if tree.labels_below[node] > len(frequent.get(node, [])) > 0 else ""
         yield (
-            f"{branch}{tree.labels_below[node]:,} labels, {tree.weight[node]:,.0f} examples: "
-            f"{names}{more}\n"
+            f"{branch}{counted(tree.labels_below[node], 'label')}, "
+            f"{counted(tree.weight[node], 'example')}: {names}{more}\n"
         )
         if tree.depths[node] < max_depth:
             children = sorted(tree.children[node], key=lambda n: -tree.weight[n])
@@ -168,8 +171,8 @@ def _explained(found: Explanation, tree: Tree | None) -> str:
             names = ", ".join(map(str, frequent.get(node, [])))
             indent = "  " * int(tree.depths[node])
             lines.append(
-                f"  {indent}node {node}: {tree.labels_below[node]:,} labels, "
-                f"{tree.weight[node]:,.0f} examples: {names}"
+                f"  {indent}node {node}: {counted(tree.labels_below[node], 'label')}, "
+                f"{counted(tree.weight[node], 'example')}: {names}"
             )
         lines.append("")
     lines.append(f"{'candidates':<30} {'score':>10}")

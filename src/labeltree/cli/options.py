@@ -27,6 +27,10 @@ Algorithm = Annotated[
         metavar="NAME",
     ),
 ]
+Shuffle = Annotated[
+    int | None,
+    typer.Option(help="Shuffle so many consecutive rows at a time.", metavar="ROWS", min=2),
+]
 SkipBadLines = Annotated[
     bool, typer.Option("--skip-bad-lines", help="Go on after malformed lines and report them.")
 ]
@@ -45,7 +49,10 @@ LabelSets = Annotated[
     typer.Option(help="Whether rows have sets of labels; otherwise the first rows tell."),
 ]
 Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
-Quiet = Annotated[bool, typer.Option("--quiet", help="Show nothing.")]
+Overwrite = Annotated[
+    bool, typer.Option("--overwrite", help="Replace a file even if it is no model.")
+]
+Quiet = Annotated[bool, typer.Option("--quiet", help="Show only what was asked for, as by --test.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON to standard output.")]
 
 

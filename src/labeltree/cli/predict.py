@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from labeltree import modelfile
-from labeltree.cli.checkpoint import require_writable
-from labeltree.cli.reading import open_data
+from labeltree.cli.outputs import require_output
+from labeltree.cli.reading import expand, open_data
 from labeltree.data import Rows
 
 Prediction = list[tuple[Any, float | None]]  # labels and their scores, best first
@@ -24,8 +24,8 @@ def predict(
     *,
     top: int | None = None,
     scores: bool = False,
-    format: str = "tsv",  # noqa: A002
-    input_format: str = "auto",
+    output_format: str = "tsv",
+    format: str = "auto",  # noqa: A002
     skip_bad_lines: bool = False,
     threads: int = 1,
 ) -> None:
@@ -44,25 +44,27 @@ def predict(
         sets, the set.
     scores : bool
         Whether each label comes with its score.
-    format : {"tsv", "jsonl", "svmlight"}
+    output_format : {"tsv", "jsonl", "svmlight"}
         tsv: the labels, each followed by its score if asked for, separated by tabs; a set by
         commas. jsonl: an object with the lists ``labels`` and ``scores``. svmlight: the row's own
-        label, then ``label:score`` pairs, by label; for labels that are numbers.
-    input_format, skip_bad_lines
-        As `format` and `skip_bad_lines` of `labeltree.data.stream`; all else is read from the
-        model file.
+        label, then ``label:score`` pairs, by label; for labels that are numbers, or are written
+        as such.
+    format, skip_bad_lines
+        As for `labeltree.data.stream`; all else is read from the model file.
     threads : int
         Number of threads.
     """
-    if format not in _WRITERS:
-        raise ValueError(f"--format is {format!r}, expected one of {', '.join(_WRITERS)}")
+    if output_format not in _WRITERS:
+        raise ValueError(
+            f"--output-format is {output_format!r}, expected one of {', '.join(_WRITERS)}"
+        )
     if output is not None:
-        require_writable(output)
-    clf, stream = open_data(model, data, format=input_format, skip_bad_lines=skip_bad_lines)
+        require_output(output, [model, *expand(data)])
+    clf, stream = open_data(model, data, format=format, skip_bad_lines=skip_bad_lines)
     clf.n_jobs = threads
-    scores = scores or format == "svmlight"
+    scores = scores or output_format == "svmlight"
     sets = clf.multilabel_ and top is None and not scores
-    write = _WRITERS[format]
+    write = _WRITERS[output_format]
     empty = True
     with stream, _opened(output) as file:
         for rows in stream:
@@ -114,16 +116,19 @@ def _write_jsonl(file: TextIO, _: Rows, found: list[Prediction], __: str) -> Non
 
 def _write_svmlight(file: TextIO, rows: Rows, found: list[Prediction], _: str) -> None:
     for labels, row in zip(rows.sets, found, strict=True):
-        known = sorted(pair for pair in row if pair[0] is not None and _is_index(pair[0]))
+        known = sorted((_index(label), score) for label, score in row if label is not None)
         cells = [f"{label}:{score:.6g}" for label, score in known]
         file.write(" ".join([",".join(map(str, labels)), *cells]) + "\n")
 
 
-def _is_index(label: Any) -> bool:
-    if isinstance(label, int) and label >= 0:
-        return True
+def _index(label: Any) -> int:
+    """Return a label as the index of a pair; those of text are written as numbers at best."""
+    written = str(label)
+    if written.isascii() and written.isdigit() and (written == "0" or written[0] != "0"):
+        return int(written)
     raise ValueError(
-        f"the label {label!r} is no number from 0, which svmlight needs; use --format tsv or jsonl"
+        f"the label {label!r} is not written as an integer from 0, which svmlight needs before "
+        "each score; use --output-format tsv or jsonl"
     )
 
 

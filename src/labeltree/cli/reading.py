@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import glob
-import itertools
 import os
 import queue
 import threading
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Generator, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from labeltree import modelfile
+from labeltree.cli.notes import notes_of
+from labeltree.cli.shuffling import Numbered, Shuffle, numbered, shuffled
 from labeltree.data import FeatureNames, Rows, Stream, stream
+from labeltree.data.formats import FORMATS, detect_common_format
 from labeltree.data.rows import concatenate
+from labeltree.data.source import Source
 from labeltree.estimators import OnlineClassifier, load
 from labeltree.labels import Targets
 
@@ -31,6 +34,7 @@ class Piece(NamedTuple):
     targets: Targets
     end: int  # how many rows of the stream there are up to the last of these
     fraction: float | None  # of the files' bytes read so far
+    numbers: NDArray[np.int64]  # of the rows, counted from 0, as they are in the files
 
 
 def expand(data: Sequence[str]) -> list[str]:
@@ -47,7 +51,38 @@ def expand(data: Sequence[str]) -> list[str]:
     return files
 
 
-def pieces(rows: Stream, *, skip: int = 0, label_sets: bool | None = None) -> Iterator[Piece]:
+def format_of(files: list[str], given: str) -> str:
+    """Return the format of files, by their names if it is not given."""
+    if given != "auto":
+        return given
+    if "-" in files:
+        raise ValueError("standard input has no name to tell its format: give --format")
+    for name in files:
+        Source(name).close()  # a missing file, or a model, is no matter of its format
+    try:
+        return detect_common_format(files)
+    except ValueError as error:
+        raise ValueError(
+            f"{', '.join(files)}: the names do not tell one format; give --format, one of "
+            f"{', '.join(FORMATS)}"
+        ) from error
+
+
+def require_labelled(files: list[str], settings: dict[str, Any], *, skip_bad_lines: bool) -> None:
+    """Raise unless files can be read in the given way, and have a row with labels."""
+    rows = 0
+    with stream(files, skip_bad_lines=skip_bad_lines, **settings) as batches:
+        for batch in batches:
+            rows += len(batch)
+            if any(batch.sets):
+                return
+    lacking = "no row has a label" if rows else "there are no rows"
+    raise ValueError(f"{', '.join(files)}: {lacking} to evaluate on; give labelled rows")
+
+
+def pieces(
+    rows: Stream, *, skip: int = 0, label_sets: bool | None = None, shuffle: Shuffle | None = None
+) -> Iterator[Piece]:
     """Cut a stream into pieces that end wherever the number of rows has doubled.
 
     The first piece has `FIRST` rows, however slowly they arrive, so that what a learner settles
@@ -55,7 +90,8 @@ def pieces(rows: Stream, *, skip: int = 0, label_sets: bool | None = None) -> It
     """
     begin = 0
     fraction_before = 0.0
-    for batch in _with_full_start(rows):
+    batches = numbered(rows) if shuffle is None else shuffled(rows, shuffle)
+    for batch, numbers in _with_full_start(rows, batches):
         end = begin + len(batch)
         fraction_after = rows.fraction_read
         start = max(begin, skip)
@@ -69,7 +105,8 @@ def pieces(rows: Stream, *, skip: int = 0, label_sets: bool | None = None) -> It
             if fraction_after is not None:
                 done = (stop - begin) / len(batch)
                 fraction = fraction_before + done * (fraction_after - fraction_before)
-            yield Piece(part, targets_of(part, label_sets), stop, fraction)
+            targets = targets_of(part, label_sets)
+            yield Piece(part, targets, stop, fraction, numbers[start - begin : stop - begin])
             start = stop
         begin = end
         fraction_before = fraction_after or 0.0
@@ -80,19 +117,20 @@ def pieces(rows: Stream, *, skip: int = 0, label_sets: bool | None = None) -> It
         )
 
 
-def _with_full_start(rows: Stream) -> Iterator[Rows]:
+def _with_full_start(rows: Stream, batches: Iterator[Numbered]) -> Iterator[Numbered]:
     """Yield batches, the first of them with at least `FIRST` rows if there are so many."""
-    gathered: list[Rows] = []
-    for batch in rows:
+    gathered: list[Numbered] = []
+    for batch in batches:
         gathered.append(batch)
-        if sum(map(len, gathered)) >= FIRST:
+        if sum(len(part.rows) for part in gathered) >= FIRST:
             break
     if gathered:
         width = rows.n_features
-        for batch in gathered:
-            batch.X.resize((len(batch), width))
-        yield concatenate(gathered, rows.vocabulary, width)
-    yield from rows
+        for part in gathered:
+            part.rows.X.resize((len(part.rows), width))
+        whole = concatenate([part.rows for part in gathered], rows.vocabulary, width)
+        yield Numbered(whole, np.concatenate([part.numbers for part in gathered]))
+    yield from batches
 
 
 def targets_of(rows: Rows, label_sets: bool) -> Targets:
@@ -108,7 +146,7 @@ def targets_of(rows: Rows, label_sets: bool) -> Targets:
     return Targets("sets" if label_sets else "class", rows.labels.offsets, labels, index)
 
 
-def prefetch(items: Iterator[Any]) -> Iterator[Any]:
+def prefetch(items: Iterator[Any]) -> Generator[Any]:
     """Run an iterator on a thread of its own; yield None whenever there is nothing yet.
 
     The thread is a daemon that nobody waits for: it may sit in a read from a silent pipe.
@@ -173,7 +211,7 @@ def reader_settings(
     format: str = "auto",  # noqa: A002
 ) -> dict[str, Any]:
     """Return how the rows that a model was trained on were read."""
-    settings: dict[str, Any] = modelfile.read_header(model)["notes"].get("reader", {})
+    settings: dict[str, Any] = notes_of(model).get("reader", {})
     if not settings:  # trained from Python: only the number of features is known
         settings = {"format": "svmlight", "n_features": clf.n_features_in_}
     if format not in ("auto", settings["format"]):
@@ -194,19 +232,3 @@ def names_of(model: str | os.PathLike[str]) -> FeatureNames | None:
     names = FeatureNames()
     names.extend(attached["feature_indices"], attached["feature_names"])
     return names
-
-
-def take(rows: Rows, chosen: Any) -> Rows:
-    """Return some of the rows, given by their ascending numbers."""
-    sizes = np.diff(rows.labels.offsets)[chosen]
-    starts = rows.labels.offsets[:-1][chosen]
-    ids = [rows.labels.ids[s : s + n] for s, n in zip(starts, sizes, strict=True)]
-    return replace(
-        rows,
-        X=rows.X[chosen],
-        labels=rows.labels._replace(
-            offsets=np.array([0, *itertools.accumulate(sizes.tolist())], dtype=np.int64),
-            ids=np.concatenate([np.empty(0, np.uint32), *ids]),
-        ),
-        weight=None if rows.weight is None else rows.weight[chosen],
-    )

@@ -8,9 +8,10 @@ from typing import Any
 
 from labeltree import modelfile
 from labeltree.cli.algorithms import DEFAULT_ALGORITHM, estimator_class
-from labeltree.cli.checkpoint import Every, StopRequest, require_writable
+from labeltree.cli.checkpoint import Every, StopRequest
 from labeltree.cli.display import Display
-from labeltree.cli.reading import expand
+from labeltree.cli.outputs import require_model_output, require_output, require_writable
+from labeltree.cli.reading import expand, require_labelled
 from labeltree.cli.training import Given, Training
 from labeltree.estimators import OnlineClassifier
 from labeltree.validation import as_threads
@@ -29,10 +30,13 @@ def train(
     keep_names: bool = False,
     passes: int | None = None,
     holdout: float = 0.0,
+    shuffle: int | None = None,
     checkpoint_every: str | None = None,
     resume: Path | None = None,
     threads: int | None = None,
     test: Sequence[str] = (),
+    plot: Path | None = None,
+    overwrite: bool = False,
     display: Display | None = None,
 ) -> OnlineClassifier:
     """Learn the rows of files in their order, and save the model with how they were read.
@@ -57,6 +61,10 @@ def train(
         time.
     holdout : float
         The share of the rows that is predicted in each pass but never learned.
+    shuffle : int, optional
+        How many consecutive rows to read before they are learned in a random order, another in
+        each pass, which the estimator's `random_state` seeds. By default rows are learned in the
+        order of the files.
     checkpoint_every : str, optional
         How often to save the model while learning: 60s, 10m, or 5000, 100k, 2M examples.
     resume : Path, optional
@@ -67,6 +75,10 @@ def train(
     test : sequence of str
         Files to be evaluated on later; that their first rows can be read and have labels is
         better known before hours of learning.
+    plot : Path, optional
+        A file to be written later; that it can be is better known before, too.
+    overwrite : bool
+        Whether `model` may be a file that exists and is no model.
     display : Display, optional
         What to show while it runs; nothing by default.
 
@@ -78,17 +90,23 @@ def train(
     as_threads(threads)  # all that may be wrong is told before a byte is read
     training = Training(model, Every.parse(checkpoint_every), display or Display())
     require_writable(model)
-    modelfile.remove_leftovers(model)
     given = Given(format, reader_options or {}, params or {}, keep_names)
     if resume is not None:
-        training.resume(resume, expand(data), passes, holdout, given)
+        training.resume(resume, expand(data), passes, holdout, given, shuffle)
     else:
-        training.start(estimator_class(algorithm), expand(data), passes or 1, holdout, given)
+        estimator = estimator_class(algorithm)
+        training.start(estimator, expand(data), passes or 1, holdout, given, shuffle)
     if label_sets is not None:
         training.label_sets = label_sets
     training.run.skip_bad_lines |= skip_bad_lines
+    read = [*expand(data), *training.run.data, *expand(test)]
+    require_model_output(model, read, overwrite=overwrite)
+    if plot is not None:
+        require_output(plot, [*read, model, *([] if resume is None else [resume])])
+    modelfile.remove_leftovers(model)
     if test:
-        training.require_labelled(expand(test))
+        skip = training.run.skip_bad_lines
+        require_labelled(expand(test), training.settings, skip_bad_lines=skip)
     training.clf.n_jobs = threads
     training.clf._validate_params()
     try:
@@ -136,13 +154,12 @@ def train_and_report(
         from labeltree.plot import learning_curve, picture_format, write  # needs matplotlib
 
         picture_format(plot)
-        require_writable(plot)
-    clf = train(data, model, test=test, display=display, **options)
+    clf = train(data, model, test=test, plot=plot, display=display, **options)
     if test:
         from labeltree.cli.evaluate import evaluate, report
 
         measured = evaluate(model, test)
-        display.note(report(measured).rstrip(), event="test", **measured)
+        display.result(report(measured).rstrip(), event="test", **measured)
     if plot is not None:
         write(learning_curve(clf), plot)
         display.note(f"the learning curve is in {plot}", event="plot", path=str(plot))

@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
-import copy
-import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from labeltree import modelfile
 from labeltree.cli.algorithms import estimator_class, name_of, names
 from labeltree.cli.checkpoint import Every, Run, StopRequest
 from labeltree.cli.display import Display, Row
-from labeltree.cli.reading import Piece, names_of, pieces, prefetch, take, targets_of
+from labeltree.cli.labelruns import LabelRuns
+from labeltree.cli.notes import notes_of
+from labeltree.cli.reading import Piece, format_of, names_of, pieces, prefetch, targets_of
 from labeltree.data import FeatureNames, Rows, stream
-from labeltree.data.formats import FORMATS, detect_common_format, make_format
+from labeltree.data.formats import make_format
 from labeltree.estimators import OnlineClassifier, load
 from labeltree.labels import Targets
+from labeltree.progress import Progress
+from labeltree.treeview import counted
 
 DEFAULT_FEATURES = 2**24  # of formats that do not tell
-_PATIENCE = 0.5  # seconds of learning between two moments at which a run may stop
+PORTION = 2048  # rows between two moments at which a run may stop, or fewer of a slow learner:
+_MODELS = 2**20  # linear models that a row is given to, times rows, in between
+_TREE = 100  # models that a tree counts for
 
 
 class Given(NamedTuple):
@@ -48,7 +51,8 @@ class Training:
     label_sets: bool | None = None
     counts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
     before: int = 0  # rows of the pass that the stream does not have: those of another pipe
-    rate: float = 0.0  # rows learned in a second, 0 if not known yet
+    runs: LabelRuns = field(default_factory=LabelRuns)  # of labels, in the first pass
+    warned: bool = False  # of them
     shown: tuple[int, int] = (0, 0)  # examples and errors of the last row of the table
 
     def start(
@@ -58,25 +62,14 @@ class Training:
         passes: int,
         holdout: float,
         given: Given,
+        shuffle: int | None = None,
     ) -> None:
         """Begin with no knowledge."""
         if not files:
             raise ValueError("no data to learn from: give files, or - for standard input")
         if passes > 1 and "-" in files:
             raise ValueError("standard input can be read only once: use --passes 1, or a file")
-        format_ = given.format
-        if format_ == "auto":
-            if "-" in files:
-                raise ValueError("standard input has no name to tell its format: give --format")
-            for name in files:
-                open(name, "rb").close()  # a missing file is no matter of its format
-            try:
-                format_ = detect_common_format(files)
-            except ValueError as error:
-                raise ValueError(
-                    f"{', '.join(files)}: the names do not tell one format; give --format, one of "
-                    f"{', '.join(FORMATS)}"
-                ) from error
+        format_ = format_of(files, given.format)
         options = dict(given.reader_options)
         if format_ == "svmlight":
             options.setdefault("n_features", DEFAULT_FEATURES)
@@ -90,7 +83,7 @@ class Training:
             self.names = FeatureNames()
         self.settings = made.settings()
         self.clf = estimator(**given.params)
-        self.run = Run.start(files, passes, _period(holdout))
+        self.run = Run.start(files, passes, _period(holdout), shuffle, self._seed)
 
     def resume(
         self,
@@ -99,6 +92,7 @@ class Training:
         passes: int | None,
         holdout: float,
         given: Given,
+        shuffle: int | None = None,
     ) -> None:
         """Go on with a saved model, and with its run if that has not ended."""
         self.clf = load(checkpoint)
@@ -107,7 +101,7 @@ class Training:
                 f"{checkpoint}: the model was compiled for prediction; resume the one it was made "
                 "from"
             )
-        notes = modelfile.read_header(checkpoint)["notes"]
+        notes = notes_of(checkpoint)
         if given.params or given.reader_options or given.format != "auto":
             raise ValueError(
                 f"{checkpoint}: the model keeps its parameters, and how lines become rows; leave "
@@ -126,14 +120,19 @@ class Training:
                 "it has learned are lost; leave the option out, or train anew"
             )
         self.label_sets = self.clf.multilabel_
-        self.counts = np.array(notes.get("label_counts", []), dtype=np.int64)
+        counts = notes.get("label_counts") or []
+        self.counts = np.array(counts[: len(self.clf.classes_)], dtype=np.int64)
         self.shown = (self.clf.progress_.checkpoints or [(0, 0)])[-1]
-        run = Run(**notes["run"]) if "run" in notes else Run.start([], 0, 0)
+        run = Run(**notes["run"]) if notes.get("run") else Run.start([], 0, 0)
         if not run.finished and (not files or run.reads(files)):
-            if passes not in (None, run.passes) or (holdout and _period(holdout) != run.holdout):
+            if (
+                passes not in (None, run.passes)
+                or (holdout and _period(holdout) != run.holdout)
+                or shuffle not in (None, run.shuffle)
+            ):
                 raise ValueError(
-                    f"{checkpoint}: its run has {run.passes} passes and its own rows held out; "
-                    "leave --passes and --holdout out to go on with it"
+                    f"{checkpoint}: its run has {run.passes} passes, and its own rows held out and "
+                    "shuffled; leave --passes, --holdout and --shuffle out to go on with it"
                 )
             run.check_files()
             self.run = run
@@ -153,24 +152,17 @@ class Training:
                     f"{run.rows:,} of {', '.join(run.data)}",
                     event="restart",
                 )
-            self.run = Run.start(files, passes or 1, _period(holdout))
+            self.run = Run.start(files, passes or 1, _period(holdout), shuffle, self._seed)
+
+    @property
+    def _seed(self) -> int:
+        seed = self.clf.random_state
+        return seed if isinstance(seed, int) else 0
 
     @property
     def learned(self) -> bool:
         """Whether there is anything to save."""
         return hasattr(self.clf, "_learner")
-
-    def require_labelled(self, files: list[str]) -> None:
-        """Raise unless the files can be read as the data are, and have a row with labels."""
-        skip = self.run.skip_bad_lines
-        rows = 0
-        with stream(files, skip_bad_lines=skip, **self.settings) as pieces:
-            for piece in pieces:
-                rows += len(piece)
-                if any(piece.sets):
-                    return
-        lacking = "no row has a label" if rows else "there are no rows"
-        raise ValueError(f"{', '.join(files)}: {lacking} to evaluate on; give labelled rows")
 
     def learn_pass(self, stop: StopRequest) -> None:
         """Learn what is left of a pass, unless asked to stop."""
@@ -187,7 +179,9 @@ class Training:
             self.clf._learner.begin_pass(again=run.number > 0)
         skip = run.rows_to_skip
         self.before = run.rows - skip
-        for piece in prefetch(pieces(rows, skip=skip, label_sets=self.label_sets)):
+        shuffle = run.shuffled_by(self.before)
+        cut = pieces(rows, skip=skip, label_sets=self.label_sets, shuffle=shuffle)
+        for piece in prefetch(cut):
             if piece is not None:
                 self.learn(piece, rows.vocabulary, stop)
                 self.settings = dict(rows.settings)
@@ -203,6 +197,7 @@ class Training:
             )
         if run.number == 0:
             self._show_row()
+            self.warn_of_runs()
             if rows.bad_lines.count:
                 self.display.note(
                     str(rows.bad_lines), event="bad_lines", count=rows.bad_lines.count
@@ -216,6 +211,16 @@ class Training:
                 examples=held,
                 error=wrong / held,
             )
+        elif run.again[0]:
+            again, wrong = run.again
+            self.display.note(
+                f"pass {run.number + 1}: training error {wrong / again:.4f} on {again:,} rows that "
+                "were learned before",
+                event="pass",
+                number=run.number + 1,
+                examples=again,
+                training_error=wrong / again,
+            )
         run.next_pass()
         if run.finished:
             self.clf._learner.begin_pass(again=False)
@@ -223,44 +228,57 @@ class Training:
     def learn(self, piece: Piece, vocabulary: list[Any], stop: StopRequest | None = None) -> None:
         """Learn a piece, but for the rows held out; if asked to stop, only the first of its rows.
 
-        A slow learner gets its rows in portions, so that nobody waits for long after Ctrl-C.
+        Rows are learned in portions, so that nobody waits for long after Ctrl-C. Where they end
+        depends on the rows alone, never on the clock.
         """
         run = self.run
         self._check_labels(piece)
-        start = piece.end - len(piece.rows)
-        kept = np.arange(len(piece.rows))
-        if run.holdout:
-            kept = kept[(start + kept) % run.holdout != run.holdout - 1]
-        rows = take(piece.rows, kept) if run.holdout else piece.rows
+        rows = piece.rows
+        if run.holdout:  # rows of weight zero are predicted where they come, and not learned
+            held = piece.numbers % run.holdout == run.holdout - 1
+            weight = np.ones(len(rows), np.float32) if rows.weight is None else rows.weight
+            rows = replace(rows, weight=np.where(held, np.float32(0), weight))
+        if run.number == 0 and not piece.targets.multilabel:
+            self.runs.add(rows.labels.ids)
         begin = 0
         while begin < len(rows):
-            portion = rows[begin : begin + self._portion()]
+            end = min(begin + self._portion(), len(rows))
             targets = piece.targets
-            if len(portion) < len(piece.rows):
-                targets = targets_of(portion, targets.multilabel)
-            self._learn_portion(portion, targets, vocabulary)
-            begin += len(portion)
-            if stop is not None and stop.requested and begin < len(rows):
-                run.rows = self.before + start + int(kept[begin])
+            if end - begin < len(rows):
+                targets = targets_of(rows[begin:end], targets.multilabel)
+            self._learn_portion(rows[begin:end], targets, vocabulary)
+            begin = end
+            run.rows = self.before + piece.end - len(rows) + end
+            if stop is not None and stop.requested:
                 return
-        run.rows = self.before + piece.end
-        if run.holdout and self.learned:
-            self._validate(take(piece.rows, np.setdiff1d(np.arange(len(piece.rows)), kept)))
 
     def _portion(self) -> int:
         """Return how many rows to learn before looking up again."""
-        return max(16, int(_PATIENCE * self.rate)) if self.rate else 1 << 62
+        if not self.learned:  # what is settled from the first rows is settled from all of them
+            return 1 << 62
+        models = max(1, self.clf.n_labels_)
+        if hasattr(type(self.clf), "tree_"):
+            models = _TREE * (getattr(self.clf, "n_trees", None) or 1)
+        return min(PORTION, max(16, _MODELS // models))
 
     def _learn_portion(self, rows: Rows, targets: Targets, vocabulary: list[Any]) -> None:
-        clf = self.clf
-        honest = copy.deepcopy(clf.progress_) if self.run.number else None
-        begin = time.perf_counter()
-        clf.partial_fit(rows.X, targets, sample_weight=rows.weight)
-        self.rate = len(rows) / max(time.perf_counter() - begin, 1e-9)
-        if honest is not None:  # what was learned before is no test
-            clf.progress_ = honest
-        else:
-            self._count(rows.labels.ids, vocabulary)
+        clf, run = self.clf, self.run
+        before = clf.progress_ if self.learned else Progress()
+        try:
+            clf.partial_fit(rows.X, targets, sample_weight=rows.weight)
+            after = clf.progress_
+            if run.holdout:
+                run.held_out[0] += after.passed_over - before.passed_over
+                run.held_out[1] += after.passed_over_errors - before.passed_over_errors
+            if run.number:
+                run.again[0] += after.examples - before.examples
+                run.again[1] += after.errors - before.errors
+            else:
+                learned = rows if rows.weight is None else rows.take(np.flatnonzero(rows.weight))
+                self._count(learned.labels.ids, vocabulary)
+        finally:
+            if run.number:  # what was learned before is no test
+                clf.progress_ = before
 
     def _check_labels(self, piece: Piece) -> None:
         if self.learned:
@@ -270,6 +288,7 @@ class Training:
                 f"{', '.join(self.run.data)}: none of the first {len(piece.rows):,} rows has a "
                 "label to learn; check the format and where it has the labels"
             )
+        self._warn_of_header(piece)
         self.label_sets = piece.targets.multilabel
         if self.label_sets and not self.clf._takes_sets:
             able = [name for name in names() if estimator_class(name)._takes_sets]
@@ -278,6 +297,20 @@ class Training:
             raise ValueError(
                 f"{', '.join(self.run.data)}: {what}, which {name_of(type(self.clf))} does not "
                 f"learn; give --algorithm {' or '.join(able)}, or rows of one label"
+            )
+
+    def _warn_of_header(self, piece: Piece) -> None:
+        """Say so if the first row looks like the names of columns."""
+        if self.settings.get("format") != "tsv":
+            return
+        at = np.flatnonzero(piece.numbers == 0)
+        first = piece.rows.take(at).sets[0] if len(at) else []
+        if first and str(first[0]).lower() in ("label", "labels"):
+            self.display.note(
+                f"warning: {self.run.data[0]}: the first label is {first[0]!r}: if that is a "
+                "header, take the line out, as all lines are learned as rows",
+                event="header",
+                label=first[0],
             )
 
     def _count(self, ids: NDArray[np.uint32], vocabulary: list[Any]) -> None:
@@ -289,24 +322,30 @@ class Training:
             self.counts = np.concatenate([self.counts, np.zeros(new, np.int64)])
         self.counts[known] += times
 
-    def _validate(self, rows: Any) -> None:
-        """Predict rows that are held out."""
-        labelled = np.flatnonzero(np.diff(rows.labels.offsets))
-        if len(labelled):
-            rows = take(rows, labelled)
-            right = self.clf.score(rows.X, targets_of(rows, bool(self.label_sets))) * len(rows)
-            self.run.held_out[0] += len(rows)
-            self.run.held_out[1] += len(rows) - round(right)
-
     def _show(self, piece: Piece) -> None:
         """Move the bar; add a row to the table when the number of examples has doubled."""
         progress = self.clf.progress_
         if progress.checkpoints and progress.checkpoints[-1][0] > self.shown[0]:
             self._show_row()
+            self.warn_of_runs()
         fraction = piece.fraction
         if fraction is not None:
             fraction = (self.run.number + fraction) / self.run.passes
-        self.display.advance(self.clf._learner.examples, fraction, progress.error)
+        again, wrong = self.run.again
+        error = f"training error {wrong / again:.4f}" if again else f"error {progress.error:.4f}"
+        self.display.advance(self.clf._learner.examples, fraction, error)
+
+    def warn_of_runs(self) -> None:
+        """Say once that the order of the rows makes progressive validation too good."""
+        if self.warned or self.run.number or not self.runs.found:
+            return
+        self.warned = True
+        self.display.note(
+            f"warning: {self.runs.sentence(shuffled=self.run.shuffle > 0)}",
+            event="runs_of_labels",
+            repeated=self.runs.share,
+            by_chance=self.runs.by_chance,
+        )
 
     def _show_row(self) -> None:
         progress = self.clf.progress_
@@ -340,7 +379,7 @@ class Training:
             progress = self.clf.progress_
             on = "" if self.run.finished else f" (stopped; to go on: {self._resume_command()})"
             self.display.note(
-                f"{progress.examples:,} examples, {self.clf.n_labels_:,} labels, "
+                f"{counted(progress.examples, 'example')}, {counted(self.clf.n_labels_, 'label')}, "
                 f"progressive error {progress.error:.4f}; saved to {self.model}{on}",
                 event="saved",
                 path=str(self.model),

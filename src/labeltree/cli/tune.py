@@ -5,24 +5,21 @@ from __future__ import annotations
 import math
 import shlex
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from labeltree.cli.algorithms import DEFAULT_ALGORITHM, Parameter, estimator_class, parameters
-from labeltree.cli.checkpoint import Every, StopRequest, require_writable, seconds
+from labeltree.cli.algorithms import DEFAULT_ALGORITHM, estimator_class
+from labeltree.cli.checkpoint import Every, StopRequest, seconds
 from labeltree.cli.display import Display, Table
-from labeltree.cli.reading import expand, pieces, prefetch
+from labeltree.cli.outputs import require_model_output
+from labeltree.cli.reading import Piece, expand, format_of, pieces, prefetch
+from labeltree.cli.settings import Setting, settings, settings_of_text
 from labeltree.cli.training import Given, Training
-from labeltree.data import stream
+from labeltree.data import Stream, stream
 from labeltree.estimators import OnlineClassifier
-
-# Memory and time, and a limit that hardly depends on the data.
-_NOT_TUNED = {"bits", "layout", "min_gradient"}
-_CHANGED = 0.5  # the share of its parameters in which a trial differs from the defaults
 
 
 def tune(
@@ -37,18 +34,22 @@ def tune(
     reader_options: dict[str, Any] | None = None,
     label_sets: bool | None = None,
     skip_bad_lines: bool = False,
+    shuffle: int | None = None,
     seed: int = 0,
+    overwrite: bool = False,
     table: Table | None = None,
 ) -> OnlineClassifier:
     """Try several settings of an algorithm on the same rows, and save the best model.
 
-    All settings learn side by side from one reading of the data. The half with the larger
-    progressive error is dropped again and again, at doubling amounts of data, or when the share
-    of the budget is used up; every setting is judged on rows that it had not learned.
+    All settings learn side by side from one reading of the data; for text from three, as n-grams
+    are tried too unless they are given. The half with the larger progressive error is dropped
+    again and again, at doubling amounts of data, or when the share of the budget is used up; every
+    setting is judged on rows that it had not learned. The defaults stay to the end, beside the
+    best of the others.
 
     Parameters
     ----------
-    data, model, algorithm, format, reader_options, label_sets, skip_bad_lines
+    data, model, algorithm, format, reader_options, label_sets, skip_bad_lines, shuffle
         As for `labeltree.cli.train.train`.
     fixed : dict, optional
         Parameters that are not to be tuned.
@@ -59,6 +60,8 @@ def tune(
         model of its own in memory.
     seed : int
         Seed of the draws, and of the learners.
+    overwrite : bool
+        As for `labeltree.cli.train.train`.
     table : Table, optional
         Where to show the trials.
 
@@ -68,15 +71,21 @@ def tune(
         The best, as it was saved.
     """
     limit = seconds(budget, "--budget")
-    require_writable(model)
+    files = expand(data)
+    require_model_output(model, files, overwrite=overwrite)
     table = table or Table(Display())
     given = Given(format, reader_options or {}, {})
-    files = expand(data)
     candidates = []
-    for number, setting in enumerate(settings(algorithm, fixed or {}, trials, seed)):
-        training = Training(model, Every(), Display(), label_sets=label_sets)
-        params = {"random_state": seed, **setting}
-        training.start(estimator_class(algorithm), files, 1, 0.0, given._replace(params=params))
+    tried = _settings(algorithm, files, given, fixed or {}, trials, seed)
+    for number, setting in enumerate(tried):
+        # What there is to say of the data is said once.
+        training = Training(model, Every(), Display() if number else Notes(table))
+        training.label_sets = label_sets
+        own = given._replace(
+            params={"random_state": seed, **setting.params},
+            reader_options={**given.reader_options, **setting.reading},
+        )
+        training.start(estimator_class(algorithm), files, 1, 0.0, own, shuffle)
         training.clf._validate_params()  # before a byte is read
         training.run.skip_bad_lines = skip_bad_lines
         candidates.append(Trial(number, setting, training))
@@ -85,6 +94,7 @@ def tune(
             best, complete = _compete(candidates, limit, table, stop)
     finally:
         table.close()
+    candidates[0].training.warn_of_runs()
     if complete:
         best.training.run.next_pass()
     best.training.save()
@@ -95,13 +105,72 @@ def tune(
         event="best",
         path=str(model),
         error=best.error(),
-        parameters=best.setting,
+        parameters=best.setting.params | best.setting.reading,
         command=command,
         complete=complete,
     )
     if stop.requested:
         raise KeyboardInterrupt
     return best.training.clf
+
+
+def _settings(
+    algorithm: str, files: list[str], given: Given, fixed: dict[str, Any], trials: int, seed: int
+) -> list[Setting]:
+    """Return what to try: how to read, too, if the data are text that can be read several times."""
+    asked = {"word_ngrams", "char_ngrams"} & given.reader_options.keys()
+    if not asked and "-" not in files and format_of(files, given.format) == "tsv":
+        return settings_of_text(algorithm, fixed, trials, seed)
+    return [Setting(params, {}) for params in settings(algorithm, fixed, trials, seed)]
+
+
+class Notes(Display):
+    """Shows sentences beside a table."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+
+    def note(self, text: str, **values: Any) -> None:
+        """Show a sentence; JSON shows the values instead."""
+        self._table.note(text, **values)
+
+
+@dataclass(eq=False)
+class Reading:
+    """One reading of the data, and the trials that learn from it."""
+
+    trials: list[Trial]
+    rows: Stream = field(init=False)
+    ended: bool = False
+    _pieces: Generator[Piece | None] = field(init=False)
+
+    def __post_init__(self) -> None:
+        first = self.trials[0].training
+        run = first.run
+        eager = "-" in run.data
+        self.rows = stream(
+            run.data, skip_bad_lines=run.skip_bad_lines, eager=eager, **first.settings
+        )
+        cut = pieces(self.rows, label_sets=first.label_sets, shuffle=run.shuffled_by(0))
+        self._pieces = prefetch(cut)
+
+    def learn(self, running: list[Trial], is_over: Callable[[], bool]) -> Piece | None:
+        """Let the trials that are running learn a piece; None if there is none, or no time."""
+        for piece in self._pieces:
+            if piece is not None:
+                for trial in self.trials:
+                    if trial in running:
+                        trial.training.learn(piece, self.rows.vocabulary)
+                        trial.training.settings = dict(self.rows.settings)
+                return piece
+            if is_over():
+                return None
+        self.ended = True
+        return None
+
+    def close(self) -> None:
+        """Read no more."""
+        self._pieces.close()
 
 
 def _compete(
@@ -112,28 +181,37 @@ def _compete(
     Returns the best, and whether it has learned all the data.
     """
     running = trials
-    first = trials[0].training
-    files = first.run.data
+    files = trials[0].training.run.data
     rungs = math.ceil(math.log2(len(trials)))
     start = time.monotonic()
-    complete = True
-    skip = first.run.skip_bad_lines
-    rows = stream(files, skip_bad_lines=skip, eager="-" in files, **first.settings)
-    for piece in prefetch(pieces(rows, label_sets=first.label_sets)):
-        spent = (time.monotonic() - start) / limit
-        if piece is not None:
-            for trial in running:
-                trial.training.learn(piece, rows.vocabulary)
-                trial.training.settings = dict(rows.settings)
+
+    def spent() -> float:
+        return (time.monotonic() - start) / limit
+
+    def is_over() -> bool:
+        return stop.requested or spent() >= 1
+
+    by_reading = sorted(trials, key=Trial.reading)
+    readings = [Reading([*group]) for _, group in groupby(by_reading, Trial.reading)]
+    try:
+        while True:
+            learned = [reading.learn(running, is_over) for reading in readings]
+            first = learned[0]
+            if first is None or None in learned:
+                break
             table.show([trial.row() for trial in trials])
             rung = rungs - math.ceil(math.log2(len(running)))
-            enough = (piece.fraction or 0.0) >= (2 ** (rung + 1) - 1) / (2 ** (rungs + 1) - 1)
-            if len(running) > 1 and (enough or spent >= (rung + 1) / (rungs + 1)):
+            enough = (first.fraction or 0.0) >= (2 ** (rung + 1) - 1) / (2 ** (rungs + 1) - 1)
+            if len(running) > 2 and (enough or spent() >= (rung + 1) / (rungs + 1)):
                 running = _better_half(running)
+                readings = [r for r in readings if _still(r, running)]
                 table.show([trial.row() for trial in trials], settled=True)
-        if spent >= 1 or stop.requested:
-            complete = False
-            break
+            if is_over():
+                break
+        complete = all(reading.ended for reading in readings)
+    finally:
+        for reading in readings:
+            reading.close()
     if not all(hasattr(trial.training.clf, "progress_") for trial in trials):
         if stop.requested:
             raise KeyboardInterrupt
@@ -145,18 +223,30 @@ def _compete(
     return best, complete
 
 
+def _still(reading: Reading, running: list[Trial]) -> bool:
+    """Tell whether any trial learns from a reading; close it if none does."""
+    used = any(trial in running for trial in reading.trials)
+    if not used:
+        reading.close()
+    return used
+
+
 @dataclass(eq=False)
 class Trial:
     """One setting and the model that learns with it."""
 
     number: int
-    setting: dict[str, Any]
+    setting: Setting
     training: Training
     state: str = "learning"
 
     def error(self) -> float:
         """Return the progressive error so far."""
         return self.training.clf.progress_.error
+
+    def reading(self) -> str:
+        """Return how the trial's data are read, the same for trials that can share a reading."""
+        return _options(self.setting.reading)
 
     def row(self) -> dict[str, Any]:
         """Return what to show of the trial."""
@@ -165,7 +255,7 @@ class Trial:
             "examples": self.training.clf.progress_.examples,
             "error": self.error(),
             "state": self.state,
-            "parameters": _options(self.setting) or "defaults",
+            "parameters": _options(self.setting.reading | self.setting.params) or "defaults",
         }
 
     def command(
@@ -173,72 +263,40 @@ class Trial:
     ) -> str:
         """Return the command that trains this model again."""
         words = ["labeltree", "train", *files, "-m", str(model), "--algorithm", algorithm]
-        words += shlex.split(_options(self.setting))
+        words += shlex.split(_options(self.setting.params))
         if given.format != "auto":
             words += ["--format", given.format]
-        for name, value in given.reader_options.items():
-            text = "-".join(map(str, value)) if isinstance(value, tuple) else str(value)
-            words += [f"--{name.removeprefix('n_').replace('_', '-')}", text]
+        reader = given.reader_options | self.setting.reading
+        words += shlex.split(_options({k.removeprefix("n_"): v for k, v in reader.items()}))
         if self.training.label_sets:
             words.append("--label-sets")
         if self.training.run.skip_bad_lines:
             words.append("--skip-bad-lines")
+        if self.training.run.shuffle:
+            words += ["--shuffle", str(self.training.run.shuffle)]
         return shlex.join([*words, "--seed", str(seed)])
 
 
 def _better_half(running: list[Trial]) -> list[Trial]:
+    """Drop the worse half, but never the defaults: whoever wins is better than they are."""
     ranked = sorted(running, key=Trial.error)
     kept = ranked[: (len(ranked) + 1) // 2]
-    for trial in ranked[len(kept) :]:
-        trial.state = "dropped"
-        del trial.training.clf._learner  # the model's memory, not its record
+    if running[0] not in kept:
+        kept[-1] = running[0]
+    for trial in running:
+        if trial not in kept:
+            trial.state = "dropped"
+            del trial.training.clf._learner  # the model's memory, not its record
     return [trial for trial in running if trial in kept]
 
 
-def _options(setting: dict[str, Any]) -> str:
+def _options(values: dict[str, Any]) -> str:
     words = []
-    for name, value in setting.items():
+    for name, value in values.items():
         option = name.replace("_", "-")
         if isinstance(value, bool):
             words.append(f"--{option}" if value else f"--no-{option}")
         else:
-            words += [f"--{option}", str(value)]
+            text = "-".join(map(str, value)) if isinstance(value, tuple) else str(value)
+            words += [f"--{option}", text]
     return shlex.join(words)
-
-
-def settings(algorithm: str, fixed: dict[str, Any], trials: int, seed: int) -> list[dict[str, Any]]:
-    """Return the defaults, then settings near them, each different and each valid."""
-    random = np.random.default_rng(seed)
-    free = [p for p in parameters(algorithm) if p.name not in _NOT_TUNED and p.name not in fixed]
-    estimator = estimator_class(algorithm)
-    found: list[dict[str, Any]] = [dict(fixed)]
-    for _ in range(100 * trials):
-        if len(found) == trials:
-            break
-        drawn = {p.name: _draw(p, random) for p in free if random.random() < _CHANGED}
-        setting = {**fixed, **{name: v for name, v in drawn.items() if v is not None}}
-        try:
-            estimator(**setting)._validate_params()
-        except ValueError:  # outside what the estimator allows
-            continue
-        if setting not in found:
-            found.append(setting)
-    return found
-
-
-def _draw(parameter: Parameter, random: np.random.Generator) -> Any:
-    """Return a value near the default, None where there is nothing to go by."""
-    default = parameter.default
-    if parameter.choices:
-        others = [word for word in parameter.choices if word != default and not word.isupper()]
-        return str(random.choice(others)) if others else None
-    if parameter.kind is bool:
-        return not default
-    if parameter.kind is float:
-        factor = 2.0 ** random.uniform(-2, 2)
-        if default == 0:
-            return float(f"{factor / 8:.2g}")
-        return float(f"{(1.0 if default is None else default) * factor:.2g}")
-    if parameter.kind is int and default:
-        return int(max(1, default * 2.0 ** random.integers(-1, 3)))
-    return None

@@ -12,7 +12,7 @@ accepted and ignored.
 """
 
 from labeltree._core import FeatureNames
-from labeltree.data.errors import BadLine, BadLines, DataError
+from labeltree.data.errors import BadLine, BadLines, DataError, DataWarning
 from labeltree.data.loading import Dataset, load, stream
 from labeltree.data.rows import Labels, Rows
 from labeltree.data.streams import Stream
@@ -21,6 +21,7 @@ __all__ = [
     "BadLine",
     "BadLines",
     "DataError",
+    "DataWarning",
     "Dataset",
     "FeatureNames",
     "Labels",

@@ -35,8 +35,12 @@ def _arrow_errors(name: str) -> Iterator[None]:
     """Turn what pyarrow says of a bad file into a DataError that names the file."""
     try:
         yield
-    except pa.ArrowException as error:
-        raise DataError(f"cannot be read by pyarrow: {error}", name) from error
+    except (pa.ArrowException, OSError, UnicodeDecodeError, MemoryError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise  # the disk, not the data
+        text = " ".join("".join(c if c.isprintable() else " " for c in str(error)).split())
+        text = text[:500] or "it would take more memory than there is"
+        raise DataError(f"cannot be read by pyarrow: {text}", name) from error
 
 
 def _record_batches(path: Path, kind: str, batch_size: int) -> Iterator[Any]:
@@ -314,9 +318,9 @@ def _sparse_columns(
             f'feature "{indices[at]}:{values[at]}" is bad: '
             f"expected an index from 0 to {limit - 1} and a finite value",
         )
-    in_bad_row = np.isin(row_of, list(problems))
-    indices[in_bad_row] = 0
-    values[in_bad_row] = 0
+    good = ~np.isin(row_of, list(problems))
+    indices, values = indices[good], values[good]
+    lengths = np.bincount(row_of[good], minlength=len(lengths))
     width = n_features or int(indices.max(initial=-1)) + 1
     matrix = csr_matrix((values, indices, _offsets(lengths)), shape=(len(lengths), width))
     matrix.sum_duplicates()

@@ -6,6 +6,13 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 
+def _one_line(text: str) -> str:
+    """Return a text in which names that a file gives cannot end a line or hide."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
 class DataError(ValueError):
     """A file that cannot be read as what it should be.
 
@@ -20,15 +27,19 @@ class DataError(ValueError):
     """
 
     def __init__(self, message: str, path: str, line: int | None = None) -> None:
-        self.message = message
+        self.message = _one_line(message)
         self.path = path
         self.line = line
         where = path if line is None else f"{path}:{line}"
-        super().__init__(f"{where}: {message}")
+        super().__init__(f"{where}: {self.message}")
 
     def __reduce__(self) -> tuple[type[DataError], tuple[str, str, int | None]]:
         # Errors travel between processes, and the default would call us with the joined text only.
         return type(self), (self.message, self.path, self.line)
+
+
+class DataWarning(UserWarning):
+    """Something that is odd about data which can be read all the same."""
 
 
 class BadLine(NamedTuple):

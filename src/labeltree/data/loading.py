@@ -19,7 +19,7 @@ MAX_LINE = 1 << 24
 _NO_LIMIT = 1 << 62
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Dataset(Rows):
     """All rows of one or more files, as `Rows`, and how they were read.
 

@@ -26,8 +26,14 @@ class Labels(NamedTuple):
     ids: NDArray[np.uint32]
     vocabulary: list[Label]
 
+    def __repr__(self) -> str:
+        return (
+            f"<{len(self.ids):,} labels of {len(self.offsets) - 1:,} rows, "
+            f"{len(self.vocabulary):,} in the vocabulary>"
+        )
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Rows:
     """A batch of rows.
 
@@ -48,6 +54,12 @@ class Rows:
     def __len__(self) -> int:
         return len(self.labels.offsets) - 1
 
+    def __repr__(self) -> str:
+        return (
+            f"<{type(self).__name__}: {len(self):,} rows, {self.X.shape[1]:,} features, "
+            f"{self.X.nnz:,} values, {len(np.unique(self.labels.ids)):,} labels>"
+        )
+
     def __getitem__(self, part: slice) -> Rows:
         """Return consecutive rows."""
         start, stop, step = part.indices(len(self))
@@ -59,6 +71,18 @@ class Rows:
             X=self.X[start:stop],
             labels=Labels(bounds - bounds[0], ids[bounds[0] : bounds[-1]], vocabulary),
             weight=None if self.weight is None else self.weight[start:stop],
+        )
+
+    def take(self, chosen: NDArray[np.intp]) -> Rows:
+        """Return some of the rows, given by their numbers, in that order."""
+        offsets, ids, vocabulary = self.labels
+        sizes = np.diff(offsets)[chosen]
+        bounds = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)])
+        shift = np.repeat(offsets[:-1][chosen] - bounds[:-1], sizes)
+        return Rows(
+            X=self.X[chosen],
+            labels=Labels(bounds, ids[np.arange(bounds[-1]) + shift], vocabulary),
+            weight=None if self.weight is None else self.weight[chosen],
         )
 
     @property

@@ -8,6 +8,7 @@ import io
 import lzma
 import os
 import re
+import stat
 import sys
 import zlib
 from collections.abc import Callable
@@ -33,6 +34,7 @@ _MAGIC = {
     "xz": re.compile(rb"\xfd7zXZ\x00"),
     "zstd": re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18"),
 }
+_MODEL = re.compile(rb'.{5}\0\0\0\{"', re.DOTALL)  # a length in 8 bytes, then JSON: safetensors
 _FIRST = frozenset(b"\x1fB\xfd\x28" + bytes(range(0x50, 0x60)))  # a first byte of one of them
 _OPENERS: dict[str, Callable[[Any], Any]] = {
     "gzip": lambda file: gzip.GzipFile(fileobj=file, mode="rb"),
@@ -66,6 +68,14 @@ def _reader(file: Any) -> Callable[[memoryview], int]:
         return len(data)
 
     return copy
+
+
+def _is_pipe(file: Any) -> bool:
+    """Tell whether bytes come from elsewhere than a file that lies somewhere whole."""
+    try:
+        return not stat.S_ISREG(os.fstat(file.fileno()).st_mode)
+    except (AttributeError, OSError):  # in memory
+        return False
 
 
 def _may_be_compressed(head: bytes) -> bool:
@@ -106,6 +116,13 @@ class Source:
     ----------
     path : str, path-like or binary file object
         ``"-"`` is standard input. Files given as objects are left open.
+
+    Attributes
+    ----------
+    name : str
+        What to call it in messages.
+    is_pipe : bool
+        Whether it may be a part only of what was written once, as from ``head``.
     """
 
     def __init__(self, path: Path) -> None:
@@ -119,6 +136,7 @@ class Source:
                 file = self._owned = open(path, "rb", buffering=0)  # noqa: SIM115
         else:
             file = path
+        self.is_pipe = _is_pipe(file)
         try:
             self._open(_Unread(file))
         except BaseException:
@@ -128,6 +146,12 @@ class Source:
     def _open(self, raw: _Unread) -> None:
         found = [kind for kind, magic in _MAGIC.items() if magic.match(raw.head)]
         self._compression = found[0] if found else None
+        if _MODEL.match(raw.head):
+            raise DataError(
+                "this is a model file (safetensors), where data were expected; give a file with "
+                "rows, and the model before it if the command takes one",
+                self.name,
+            )
         suffix = os.path.splitext(self.name)[1].lower()
         expected = COMPRESSED_SUFFIXES.get(suffix)
         if expected is not None and expected != self._compression:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Sequence
 
 from labeltree._core import FeatureNames, ReaderLimits
-from labeltree.data.errors import BadLine, DataError
+from labeltree.data.errors import BadLine, DataError, DataWarning
 from labeltree.data.formats import TextFormat
 from labeltree.data.rows import Labels, Rows, build_csr
 from labeltree.data.source import CHUNK, Path, Source
@@ -76,8 +77,16 @@ class TextStream(Stream):
             if self._end > 0:
                 self._start = self._reader.feed(self._chunk[: self._end], self._start)
             else:
-                self._reader.finish_file()
+                self._reader.finish_file(cut=self._source.is_pipe)
             self._check(self._source.name)
+            if self._end == 0 and self._reader.missing:
+                name = "standard input" if self._source.name == "-" else self._source.name
+                warnings.warn(
+                    f"{name}: the header announces {self._reader.missing:,} examples more than "
+                    "came; those that came are read",
+                    DataWarning,
+                    stacklevel=4,
+                )
             if self._end == 0:
                 self._finished += self._sizes[-len(self._paths) - 1] or 0
                 self._source.close()
