@@ -1,0 +1,1 @@
+"""Attacks on everything that comes from outside; `python -m tests.attack` runs them."""
