@@ -119,7 +119,7 @@ class ChoiceTree:
 
         def order(reached):
             node, log_probability = reached
-            return -round(log_probability, 5), node.number
+            return -round(log_probability, 9), node.number
 
         level, leaves = [(node, 0.0) for node in self.nodes[:1]], []
         while level:
@@ -161,9 +161,12 @@ class LabelIndex:
         return self.postings[feature][label] * self.damped(self.squared_norm[label])
 
     def add(self, label, x, h):
+        unit = self.unit(x)
+        if not unit:  # no direction: nothing of length 1 to add
+            return
         squared_norm = self.squared_norm.get(label, 0.0)
         added = h * h
-        for i, v in self.unit(x).items():
+        for i, v in unit.items():
             kept = self.postings.setdefault(i, {})
             if label in kept:
                 added += 2 * h * kept[label] * v

@@ -135,9 +135,10 @@ class TestReference:
         negate=False,
         keep=False,
         spread=1,
+        n=200,
         **params,
     ):
-        X, y = problem(labels=labels, sets=sets)
+        X, y = problem(n, labels, sets=sets)
         y = [np.atleast_1d(one) * spread for one in y]
         labels *= spread
         if negate:
@@ -290,8 +291,9 @@ class TestReference:
     def test_scaled_features(self):
         self.compare(scale="max", index_length=5, dense=False)
 
-    def test_values_that_are_not_positive_are_no_words(self):
-        self.compare(negate=True, index_length=5, dense=False, passes=2)
+    @pytest.mark.parametrize("n", [130, 200])  # a row of the 130 has no positive value at all
+    def test_values_that_are_not_positive_are_no_words(self, n):
+        self.compare(n=n, negate=True, index_length=5, dense=False, passes=2)
 
     def test_rules_of_their_own(self):
         plain = {**RULE, "update": "sgd", "step": 0.3}
