@@ -29,6 +29,11 @@ class Buffer {
     if (size_ == capacity_) grow();
     data_[size_++] = value;
   }
+  void append(const T* values, std::size_t count) {
+    if (size_ + count > capacity_) reallocate(std::max(size_ + count, 2 * capacity_));
+    std::copy_n(values, count, data_ + size_);
+    size_ += count;
+  }
   void truncate(std::size_t size) { size_ = size; }
   void reserve(std::size_t capacity) {
     if (capacity > capacity_) reallocate(capacity);
@@ -36,6 +41,7 @@ class Buffer {
 
   std::size_t size() const { return size_; }
   T* data() { return data_; }
+  const T* data() const { return data_; }
   T& operator[](std::size_t i) { return data_[i]; }
   const T& operator[](std::size_t i) const { return data_[i]; }
 

@@ -34,6 +34,13 @@ class LineParser {
   virtual LabelRule label_rule() const { return LabelRule::typed; }
 };
 
+// A format whose rows are texts, and whose labels are always text.
+class TextParser : public LineParser {
+ public:
+  std::optional<std::uint64_t> n_features() const override { return 0; }
+  LabelRule label_rule() const override { return LabelRule::text; }
+};
+
 inline bool is_blank_line(std::string_view line) {
   return line.find_first_not_of(" \t") == std::string_view::npos;
 }

@@ -19,6 +19,7 @@ Batch Rows::empty_batch() {
   Batch batch;
   batch.row_offsets.push(0);
   batch.label_offsets.push(0);
+  batch.text_offsets.push(0);
   return batch;
 }
 
@@ -38,9 +39,21 @@ void Rows::add_label(std::string_view token) {
   batch_.label_ids.push(id);
 }
 
+void Rows::add_text(std::string_view part) {
+  batch_.text.append(reinterpret_cast<const std::uint8_t*>(part.data()), part.size());
+}
+
+std::span<const std::uint32_t> Rows::features() const {
+  return {batch_.indices.data() + row_start(), batch_.indices.size() - row_start()};
+}
+
+std::span<float> Rows::values() {
+  return {batch_.values.data() + row_start(), batch_.values.size() - row_start()};
+}
+
 void Rows::merge_features() {
   if (ascending_) return;
-  const auto start = static_cast<std::size_t>(batch_.row_offsets[size()]);
+  const std::size_t start = row_start();
   // Sorted as one integer, index first. That equal indices come in the order of their bits, and not
   // of the line, makes the sum the same however the line is written.
   scratch_.clear();
@@ -72,7 +85,7 @@ void Rows::merge_features() {
 
 void Rows::scale_to_unit_length() {
   merge_features();
-  const auto start = static_cast<std::size_t>(batch_.row_offsets[size()]);
+  const std::size_t start = row_start();
   double squares = 0;
   for (std::size_t i = start; i < batch_.values.size(); ++i) {
     squares += double{batch_.values[i]} * double{batch_.values[i]};
@@ -87,21 +100,23 @@ void Rows::scale_to_unit_length() {
 void Rows::finish_row() {
   merge_features();
   const std::size_t end = batch_.indices.size();
-  if (static_cast<std::size_t>(batch_.row_offsets[size()]) < end) {
+  if (row_start() < end) {
     width_ = std::max(width_, std::uint64_t{batch_.indices[end - 1]} + 1);
   }
   batch_.row_offsets.push(static_cast<std::int64_t>(end));
   batch_.label_offsets.push(static_cast<std::int64_t>(batch_.label_ids.size()));
   batch_.weights.push(weight_);
+  batch_.text_offsets.push(static_cast<std::int64_t>(batch_.text.size()));
   if (names_ != nullptr) names_->add(named_);
   start_row();
 }
 
 void Rows::rollback() {
-  const auto start = static_cast<std::size_t>(batch_.row_offsets[size()]);
+  const std::size_t start = row_start();
   batch_.indices.truncate(start);
   batch_.values.truncate(start);
   batch_.label_ids.truncate(static_cast<std::size_t>(batch_.label_offsets[size()]));
+  batch_.text.truncate(static_cast<std::size_t>(batch_.text_offsets[size()]));
   labels_.truncate(known_labels_);
   start_row();
 }

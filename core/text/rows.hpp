@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -21,6 +22,9 @@ struct Batch {
   Buffer<std::int64_t> label_offsets;
   Buffer<std::uint32_t> label_ids;
   Buffer<float> weights;
+  // Of formats of text, whose rows have no features: text i is [text_offsets[i], text_offsets[i + 1]).
+  Buffer<std::uint8_t> text;
+  Buffer<std::int64_t> text_offsets;
 };
 
 class Rows {
@@ -41,7 +45,13 @@ class Rows {
     if (names_ != nullptr) named_.push_back({index, space, name});
   }
   void add_label(std::string_view token);
+  void add_text(std::string_view part);  // what is added in parts is one text
   void set_weight(float weight) { weight_ = weight; }
+  // Sorts the features and adds up the values of each. Throws ParseError if a sum is not finite.
+  void merge_features();
+  // The features so far, in their order once they are merged.
+  std::span<const std::uint32_t> features() const;
+  std::span<float> values();
   void scale_to_unit_length();
   void finish_row();  // throws ParseError if the values of a repeated index have no finite sum
   void rollback();    // forgets the row under construction and the labels it brought
@@ -54,7 +64,7 @@ class Rows {
 
  private:
   void start_row();
-  void merge_features();
+  std::size_t row_start() const { return static_cast<std::size_t>(batch_.row_offsets[size()]); }
   static Batch empty_batch();
 
   Batch batch_;

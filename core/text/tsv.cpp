@@ -15,7 +15,7 @@ void TsvParser::parse(std::string_view line, Rows& rows) {
   // No label holds a tab, so splitting at one keeps the label whole.
   for_each_label(labels, label_separator_.value_or('\t'),
                  [&](std::string_view label) { rows.add_label(label); });
-  ngrams_.add(text, rows);
+  rows.add_text(text);
   rows.finish_row();
 }
 

@@ -4,9 +4,7 @@
 #include <cstring>
 
 namespace labeltree::text {
-namespace {
 
-// The length of the well-formed code point at the start of `bytes`, 0 if there is none.
 std::size_t code_point_length(std::string_view bytes) {
   const auto at = [&](std::size_t i) { return static_cast<unsigned char>(bytes[i]); };
   const unsigned char lead = at(0);
@@ -24,7 +22,23 @@ std::size_t code_point_length(std::string_view bytes) {
   return overlong || surrogate || too_large ? 0 : length;
 }
 
-}  // namespace
+char32_t code_point(std::string_view bytes) {
+  const auto lead = static_cast<unsigned char>(bytes[0]);
+  if (bytes.size() == 1) return lead;
+  char32_t point = lead & (0xffu >> (bytes.size() + 1));
+  for (const char byte : bytes.substr(1)) point = point << 6 | (static_cast<unsigned char>(byte) & 0x3fu);
+  return point;
+}
+
+void append_utf8(char32_t point, std::string& text) {
+  if (point < 0x80) {
+    text += static_cast<char>(point);
+    return;
+  }
+  const int more = point < 0x800 ? 1 : point < 0x10000 ? 2 : 3;  // bytes after the first
+  text += static_cast<char>((0xff00u >> (more + 1) & 0xffu) | point >> (6 * more));
+  for (int i = more - 1; i >= 0; --i) text += static_cast<char>(0x80u | (point >> (6 * i) & 0x3fu));
+}
 
 bool is_utf8(std::string_view bytes) {
   while (!bytes.empty()) {

@@ -12,8 +12,10 @@
 
 #include "bindings.hpp"
 #include "signals.hpp"
+#include "text/annif.hpp"
+#include "text/fasttext.hpp"
+#include "text/features.hpp"
 #include "text/names.hpp"
-#include "text/ngrams.hpp"
 #include "text/reader.hpp"
 #include "text/svmlight.hpp"
 #include "text/tsv.hpp"
@@ -59,6 +61,13 @@ nb::tuple take(Reader& reader) {
                         to_numpy(batch.weights));
 }
 
+nb::tuple take_texts(Reader& reader) {
+  Batch batch = reader.take();
+  return nb::make_tuple(to_numpy(batch.text), to_numpy(batch.text_offsets),
+                        to_numpy(batch.label_offsets), to_numpy(batch.label_ids),
+                        to_numpy(batch.weights));
+}
+
 nb::list new_labels(const Reader& reader, std::size_t start) {
   const Labels& labels = reader.rows().labels();
   nb::list names;
@@ -83,27 +92,57 @@ std::size_t feed(Reader& reader, nb::handle data, std::size_t start) {
   return start + reader.feed(bytes.substr(start));
 }
 
-nb::tuple hash_texts(nb::handle data, nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig> offsets,
-                     const NgramOptions& options) {
-  const BytesView view(data);
-  const std::string_view bytes = view.bytes();
-  Rows rows(LabelRule::text);
+// Texts that lie one after the other: text i is data[offsets[i] .. offsets[i + 1] - 1].
+class TextsView {
+ public:
+  TextsView(nb::handle data, In<std::int64_t> offsets) : view_(data), offsets_(offsets) {
+    const std::string_view bytes = view_.bytes();
+    for (std::size_t i = 0; i < offsets_.shape(0); ++i) {
+      // As unsigned numbers negative ones are too large, and are caught with them.
+      const auto at = static_cast<std::size_t>(offsets_.data()[i]);
+      const auto before = i == 0 ? 0 : static_cast<std::size_t>(offsets_.data()[i - 1]);
+      if (at > bytes.size() || at < before) invalid("text offsets must ascend inside the data");
+    }
+  }
+  std::size_t size() const { return offsets_.shape(0) == 0 ? 0 : offsets_.shape(0) - 1; }
+  std::string_view operator[](std::size_t i) const {
+    const std::int64_t start = offsets_.data()[i];
+    return view_.bytes().substr(static_cast<std::size_t>(start),
+                                static_cast<std::size_t>(offsets_.data()[i + 1] - start));
+  }
+
+ private:
+  BytesView view_;
+  In<std::int64_t> offsets_;
+};
+
+// The rows of texts; those whose `counted` is not zero are counted, each after it was weighed.
+nb::tuple text_rows(TextFeatures& features, nb::handle data, In<std::int64_t> offsets,
+                    std::optional<In<std::uint8_t>> counted, std::shared_ptr<FeatureNames> names) {
+  const TextsView texts(data, offsets);
+  if (counted && counted->shape(0) != texts.size()) invalid("there must be a mark for each text");
+  Rows rows(LabelRule::text, std::move(names));
   {
     const ReleasedGil released;
-    Ngrams ngrams(options);
-    for (std::size_t i = 0; i + 1 < offsets.shape(0); ++i) {
-      // As unsigned numbers negative ones are too large, and are caught with them.
-      const auto start = static_cast<std::size_t>(offsets.data()[i]);
-      const auto end = static_cast<std::size_t>(offsets.data()[i + 1]);
-      if (end > bytes.size() || start > end) {
-        throw std::out_of_range("text offsets must ascend inside the data");
-      }
-      ngrams.add(bytes.substr(start, end - start), rows);
-      rows.finish_row();
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      features.add(texts[i], counted && counted->data()[i] != 0, rows);
     }
   }
   Batch batch = rows.take();
   return nb::make_tuple(to_numpy(batch.row_offsets), to_numpy(batch.indices), to_numpy(batch.values));
+}
+
+void forget_texts(TextFeatures& features, nb::handle data, In<std::int64_t> offsets) {
+  const TextsView texts(data, offsets);
+  const ReleasedGil released;
+  for (std::size_t i = 0; i < texts.size(); ++i) features.forget(texts[i]);
+}
+
+nb::tuple counts_to_arrays(const TextFeatures& features) {
+  std::vector<std::uint32_t> places, counts;
+  if (features.counts() != nullptr) features.counts()->used(places, counts);
+  return nb::make_tuple(copy_to_numpy(places.data(), places.size()),
+                        copy_to_numpy(counts.data(), counts.size()));
 }
 
 void extend_names(FeatureNames& names, In<std::uint32_t> indices, In<std::uint8_t> text) {
@@ -155,11 +194,11 @@ void bind_text(nb::module_& m) {
       .def(
           "__init__",
           [](NgramOptions* self, unsigned word_ngrams, std::pair<unsigned, unsigned> char_ngrams,
-             bool lowercase, unsigned hash_bits, bool unit_length) {
-            new (self) NgramOptions{word_ngrams, char_ngrams.first, char_ngrams.second,
-                                    lowercase,   hash_bits,         unit_length};
+             bool lowercase, unsigned hash_bits) {
+            new (self)
+                NgramOptions{word_ngrams, char_ngrams.first, char_ngrams.second, lowercase, hash_bits};
           },
-          "word_ngrams"_a, "char_ngrams"_a, "lowercase"_a, "hash_bits"_a, "unit_length"_a);
+          "word_ngrams"_a, "char_ngrams"_a, "lowercase"_a, "hash_bits"_a);
 
   nb::class_<FeatureNames>(m, "FeatureNames",
                            "The first name of each of the first `limit` hashed features met.")
@@ -198,11 +237,20 @@ void bind_text(nb::module_& m) {
           "limits"_a, "hash_bits"_a, "names"_a.none())
       .def_static(
           "tsv",
-          [](ReaderLimits limits, std::optional<char> label_separator, NgramOptions ngrams, Names names) {
-            return new Reader(std::make_unique<TsvParser>(label_separator, ngrams), limits,
-                              std::move(names));
+          [](ReaderLimits limits, std::optional<char> label_separator) {
+            return new Reader(std::make_unique<TsvParser>(label_separator), limits);
           },
-          "limits"_a, "label_separator"_a.none(), "ngrams"_a, "names"_a.none())
+          "limits"_a, "label_separator"_a.none())
+      .def_static(
+          "fasttext",
+          [](ReaderLimits limits, std::string label_prefix) {
+            return new Reader(std::make_unique<FastTextParser>(std::move(label_prefix)), limits);
+          },
+          "limits"_a, "label_prefix"_a)
+      .def_static(
+          "annif",
+          [](ReaderLimits limits) { return new Reader(std::make_unique<AnnifParser>(), limits); },
+          "limits"_a)
       .def("start_file", &Reader::start_file)
       .def("feed", &feed, "data"_a, "start"_a = 0,
            nb::sig("def feed(self, data: bytes | bytearray | memoryview, start: int = 0) -> int"),
@@ -220,6 +268,12 @@ void bind_text(nb::module_& m) {
                    "numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.uint32], "
                    "numpy.typing.NDArray[numpy.float32]]"),
            "The finished rows: row offsets, indices, values, label offsets, label ids, weights.")
+      .def("take_texts", &take_texts,
+           nb::sig("def take_texts(self) -> tuple[numpy.typing.NDArray[numpy.uint8], "
+                   "numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.int64], "
+                   "numpy.typing.NDArray[numpy.uint32], numpy.typing.NDArray[numpy.float32]]"),
+           "The finished rows of a format of text: text, its offsets, label offsets, label ids, "
+           "weights.")
       .def("new_labels", &new_labels, "start"_a,
            nb::sig("def new_labels(self, start: int) -> list[int | str]"),
            "The labels with ids from `start` up.")
@@ -245,10 +299,36 @@ void bind_text(nb::module_& m) {
       .def_prop_ro("bad_count", &Reader::bad_count)
       .def_prop_ro("n_features", &Reader::n_features);
 
-  m.def("hash_texts", &hash_texts, "data"_a, "offsets"_a, "options"_a,
-        nb::sig("def hash_texts(data: bytes | bytearray | memoryview, "
-                "offsets: numpy.typing.NDArray[numpy.int64], options: NgramOptions) -> "
-                "tuple[numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.uint32], "
-                "numpy.typing.NDArray[numpy.float32]]"),
-        "The CSR rows of texts that lie one after the other.");
+  nb::class_<TextFeatures>(m, "TextFeatures", "Text to weighted rows.")
+      .def(nb::init<const NgramOptions&, bool>(), "options"_a, "idf"_a)
+      .def("rows", &text_rows, "data"_a, "offsets"_a, "counted"_a.none() = nb::none(),
+           "names"_a.none() = nb::none(),
+           nb::sig("def rows(self, data: bytes | bytearray | memoryview | numpy.typing.NDArray[Any], "
+                   "offsets: numpy.typing.NDArray[numpy.int64], "
+                   "counted: numpy.typing.NDArray[numpy.uint8] | None = None, "
+                   "names: FeatureNames | None = None) -> "
+                   "tuple[numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.uint32], "
+                   "numpy.typing.NDArray[numpy.float32]]"),
+           "The CSR rows of texts that lie one after the other; those marked are counted.")
+      .def("forget", &forget_texts, "data"_a, "offsets"_a,
+           nb::sig("def forget(self, data: bytes | bytearray | memoryview | "
+                   "numpy.typing.NDArray[Any], offsets: numpy.typing.NDArray[numpy.int64]) -> None"),
+           "Take texts that were counted out of the counts again.")
+      .def_prop_ro("documents",
+                   [](const TextFeatures& features) {
+                     return features.counts() == nullptr ? 0 : features.counts()->documents();
+                   })
+      .def("counts", &counts_to_arrays,
+           nb::sig("def counts(self) -> tuple[numpy.typing.NDArray[numpy.uint32], "
+                   "numpy.typing.NDArray[numpy.uint32]]"),
+           "The places of features that were counted, and in how many documents they were.")
+      .def(
+          "add_counts",
+          [](TextFeatures& features, std::uint64_t documents, In<std::uint32_t> places,
+             In<std::uint32_t> counts) {
+            if (features.counts() == nullptr) invalid("features without idf have no counts");
+            features.counts()->add(documents, {places.data(), places.shape(0)},
+                                   {counts.data(), counts.shape(0)});
+          },
+          "documents"_a, "places"_a, "counts"_a, "Add what `counts` returned.");
 }

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
         ProbabilityTreeClassifier,
         RandomTreeClassifier,
         RecallTreeClassifier,
+        TextClassifier,
+        TextFeatures,
         load,
     )
 
@@ -29,6 +31,8 @@ __all__ = [
     "ProbabilityTreeClassifier",
     "RandomTreeClassifier",
     "RecallTreeClassifier",
+    "TextClassifier",
+    "TextFeatures",
     "__version__",
     "load",
 ]

@@ -194,7 +194,7 @@ class ReaderLimits:
     def __init__(self, batch_rows: int, max_line: int, skip_bad_lines: bool) -> None: ...
 
 class NgramOptions:
-    def __init__(self, word_ngrams: int, char_ngrams: tuple[int, int], lowercase: bool, hash_bits: int, unit_length: bool) -> None: ...
+    def __init__(self, word_ngrams: int, char_ngrams: tuple[int, int], lowercase: bool, hash_bits: int) -> None: ...
 
 class FeatureNames:
     """The first name of each of the first `limit` hashed features met."""
@@ -228,7 +228,13 @@ class TextReader:
     def vw(limits: ReaderLimits, hash_bits: int, names: FeatureNames | None) -> TextReader: ...
 
     @staticmethod
-    def tsv(limits: ReaderLimits, label_separator: str | None, ngrams: NgramOptions, names: FeatureNames | None) -> TextReader: ...
+    def tsv(limits: ReaderLimits, label_separator: str | None) -> TextReader: ...
+
+    @staticmethod
+    def fasttext(limits: ReaderLimits, label_prefix: str) -> TextReader: ...
+
+    @staticmethod
+    def annif(limits: ReaderLimits) -> TextReader: ...
 
     def start_file(self) -> None: ...
 
@@ -249,6 +255,11 @@ class TextReader:
     def take(self) -> tuple[numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.uint32], numpy.typing.NDArray[numpy.float32], numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.uint32], numpy.typing.NDArray[numpy.float32]]:
         """
         The finished rows: row offsets, indices, values, label offsets, label ids, weights.
+        """
+
+    def take_texts(self) -> tuple[numpy.typing.NDArray[numpy.uint8], numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.uint32], numpy.typing.NDArray[numpy.float32]]:
+        """
+        The finished rows of a format of text: text, its offsets, label offsets, label ids, weights.
         """
 
     def new_labels(self, start: int) -> list[int | str]:
@@ -277,8 +288,29 @@ class TextReader:
     @property
     def n_features(self) -> int: ...
 
-def hash_texts(data: bytes | bytearray | memoryview, offsets: numpy.typing.NDArray[numpy.int64], options: NgramOptions) -> tuple[numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.uint32], numpy.typing.NDArray[numpy.float32]]:
-    """The CSR rows of texts that lie one after the other."""
+class TextFeatures:
+    """Text to weighted rows."""
+
+    def __init__(self, options: NgramOptions, idf: bool) -> None: ...
+
+    def rows(self, data: bytes | bytearray | memoryview | numpy.typing.NDArray[Any], offsets: numpy.typing.NDArray[numpy.int64], counted: numpy.typing.NDArray[numpy.uint8] | None = None, names: FeatureNames | None = None) -> tuple[numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.uint32], numpy.typing.NDArray[numpy.float32]]:
+        """
+        The CSR rows of texts that lie one after the other; those marked are counted.
+        """
+
+    def forget(self, data: bytes | bytearray | memoryview | numpy.typing.NDArray[Any], offsets: numpy.typing.NDArray[numpy.int64]) -> None:
+        """Take texts that were counted out of the counts again."""
+
+    @property
+    def documents(self) -> int: ...
+
+    def counts(self) -> tuple[numpy.typing.NDArray[numpy.uint32], numpy.typing.NDArray[numpy.uint32]]:
+        """
+        The places of features that were counted, and in how many documents they were.
+        """
+
+    def add_counts(self, documents: int, places: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], counts: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
+        """Add what `counts` returned."""
 
 class TreeLearner(Learner):
     """What all tree learners share."""

@@ -22,7 +22,7 @@ from safetensors import SafetensorError, safe_open
 from labeltree import modelheader
 from labeltree._version import __version__
 
-FORMAT = 1
+FORMAT = 2  # of models of text; others have format 1, which earlier versions read
 _PARTIAL = ".labeltree-partial"  # how the names of files end that are being written
 _LONGEST_STEM = 255 - len("..") - 32 - len(_PARTIAL)  # bytes: a file's name may have 255
 _ATTACHED = "attached."  # how the names of arrays begin that are no part of the estimator
@@ -67,7 +67,7 @@ def write(
     arrays = {**arrays, **{_ATTACHED + name: array for name, array in (attached or {}).items()}}
     text = json.dumps({"version": __version__, **header}, ensure_ascii=True, allow_nan=False)
     metadata = {
-        "labeltree": str(FORMAT),
+        "labeltree": str(FORMAT if header.get("text") else 1),
         "header": text,
         "checksum": _checksum(text, arrays),
     }

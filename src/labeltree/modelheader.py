@@ -15,6 +15,11 @@ Header = dict[str, Any]
 _KINDS = ("class", "sets", "indicator", "sparse indicator")
 _PLAIN = (bool, int, float, str, type(None))
 
+_TEXT = (
+    *("word_ngrams", "char_ngrams", "lowercase", "hash_bits", "idf", "keep_names"),
+    *("documents", "counting"),
+)
+
 # The settings that `fit` derives from the data, whichever estimator has them.
 _SETTLED: dict[str, list[Any]] = {
     "n_features_in_": [Interval(Integral, 1, 2**32, closed="both")],
@@ -50,6 +55,7 @@ def parse(text: str) -> Header:
     kind = header.get("kind")
     _require(isinstance(kind, str) and kind in _KINDS, "kind", kind, f"one of {', '.join(_KINDS)}")
     _check_progress(header["progress"])
+    _check_text(header.get("text"))
     _check_feature_names(header.get("feature_names"), header["settled"].get("n_features_in_"))
     return header
 
@@ -115,6 +121,16 @@ def _check_progress(progress: Mapping[str, Any]) -> None:
     known = {"examples", "errors", "checkpoints", "squared_loss_sum"}
     known |= {"passed_over", "passed_over_errors"}
     _require(progress.keys() <= known, "progress", list(progress), "nothing but its six entries")
+
+
+def _check_text(text: Any) -> None:
+    if text is None:
+        return
+    _require(isinstance(text, dict), "text", text, "an object")
+    _check_names("text", text, _TEXT)
+    _require(_is_count(text["documents"]), "text.documents", text["documents"], "a number from 0")
+    for name in ("counting", "lowercase", "idf", "keep_names"):
+        _require(isinstance(text[name], bool), f"text.{name}", text[name], "true or false")
 
 
 def _check_feature_names(names: Any, width: Any) -> None:

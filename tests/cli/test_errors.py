@@ -32,7 +32,9 @@ def test_data(refused_data, tmp_path):
     refused_data(".", match="this is a directory")
     refused_data("no.csv", match="no.csv: there is no such file")
     (tmp_path / "a.csv").write_text("a,b\n")
-    refused_data("a.csv", match="the names do not tell one format; give --format")
+    refused_data("a.csv", match='a.csv:1: the text column "text" is not there: give text=')
+    (tmp_path / "a.dat").write_text("a,b\n")
+    refused_data("a.dat", match="the names do not tell one format; give --format")
     refused_data("a.csv", "--format", "tsv", match='a.csv:1: line "a,b" has no tab')
     (tmp_path / "folder.svm").mkdir()
     refused_data("folder.svm", match="this is a directory; name the files in it")
@@ -60,7 +62,7 @@ def test_data(refused_data, tmp_path):
     ("option", "value", "match"),
     [
         ("--format", "docx", "unknown format"),
-        ("--hash-bits", 9, 'format "svmlight" has no option "hash_bits"'),
+        ("--hash-bits", 9, "--hash-bits is for text, and the format is svmlight"),
         ("--char-ngrams", "x", "expected a range such as 3-5"),
         ("--loss", "huber", "'loss' parameter"),
         ("--bits", 99, "'bits' parameter"),

@@ -108,8 +108,10 @@ def test_text_with_label_sets(cli, tmp_path):
     data, m = write_pets(tmp_path / "pets.tsv"), tmp_path / "m"
     arguments = ["train", data, "-m", m, "--label-separator", ",", "--word-ngrams", 2]
     cli(*arguments, "--algorithm", "one-against-all", "--quiet")
-    notes = modelfile.read_header(m)["notes"]
-    assert notes["reader"]["word_ngrams"] == 2
+    header = modelfile.read_header(m)
+    assert header["text"]["word_ngrams"] == 2
+    notes = header["notes"]
+    assert notes["reader"] == {"format": "tsv", "label_separator": ","}
     counts = dict(zip(load(m).classes_, notes["label_counts"], strict=True))
     assert counts == {"cat": 100, "dog": 100, "pet": 100}
 

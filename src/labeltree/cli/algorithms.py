@@ -56,6 +56,7 @@ class Parameter:
 def names() -> dict[str, str]:
     """Return the estimators' class names by the names of the algorithms, as in recall-tree."""
     classes = [name for name in labeltree.__all__ if name.endswith("Classifier")]
+    classes.remove("TextClassifier")  # which has one of the others behind it
     return {_dashed(name.removesuffix("Classifier")): name for name in classes}
 
 

@@ -17,10 +17,12 @@ from labeltree.cli.options import (
     Algorithm,
     CharNgrams,
     Data,
+    Delimiter,
     Features,
     Format,
     HashBits,
     Json,
+    LabelColumn,
     LabelSeparator,
     LabelSets,
     Model,
@@ -30,9 +32,13 @@ from labeltree.cli.options import (
     Seed,
     Shuffle,
     SkipBadLines,
+    TextColumn,
+    TextIdf,
     Threads,
+    WeightColumn,
     WordNgrams,
     reader_options,
+    text_options,
 )
 
 
@@ -153,12 +159,17 @@ def train(
     hash_bits: HashBits = None,
     word_ngrams: WordNgrams = None,
     char_ngrams: CharNgrams = None,
+    text_idf: TextIdf = None,
     label_separator: LabelSeparator = None,
+    label_column: LabelColumn = None,
+    text_column: TextColumn = None,
+    weight_column: WeightColumn = None,
+    delimiter: Delimiter = None,
     label_sets: LabelSets = None,
     skip_bad_lines: SkipBadLines = False,
     keep_names: Annotated[
         bool,
-        typer.Option("--keep-names", help="vw, tsv: keep the features' names, for inspect."),
+        typer.Option("--keep-names", help="vw, text: keep the features' names, for inspect."),
     ] = False,
     passes: Annotated[
         int | None, typer.Option(help="How often to go through the data; once if not given.", min=1)
@@ -204,8 +215,9 @@ def train(
         params=parameters,
         format=format,
         reader_options=reader_options(
-            features, hash_bits, word_ngrams, char_ngrams, label_separator
+            features, label_separator, label_column, text_column, weight_column, delimiter
         ),
+        text_options=text_options(hash_bits, word_ngrams, char_ngrams, text_idf),
         skip_bad_lines=skip_bad_lines,
         label_sets=label_sets,
         keep_names=keep_names,
@@ -330,7 +342,12 @@ def tune(
     hash_bits: HashBits = None,
     word_ngrams: WordNgrams = None,
     char_ngrams: CharNgrams = None,
+    text_idf: TextIdf = None,
     label_separator: LabelSeparator = None,
+    label_column: LabelColumn = None,
+    text_column: TextColumn = None,
+    weight_column: WeightColumn = None,
+    delimiter: Delimiter = None,
     label_sets: LabelSets = None,
     skip_bad_lines: SkipBadLines = False,
     shuffle: Shuffle = None,
@@ -356,8 +373,9 @@ def tune(
         trials=trials,
         format=format,
         reader_options=reader_options(
-            features, hash_bits, word_ngrams, char_ngrams, label_separator
+            features, label_separator, label_column, text_column, weight_column, delimiter
         ),
+        text_options=text_options(hash_bits, word_ngrams, char_ngrams, text_idf),
         label_sets=label_sets,
         skip_bad_lines=skip_bad_lines,
         shuffle=shuffle,

@@ -66,8 +66,7 @@ class Learner:
 
     def result(self) -> dict[str, Any]:
         """Return what to show of the learner at the end."""
-        arrays = self.clf._learner.state().values()
-        return {**self.row(), "memory (MB)": round(sum(array.nbytes for array in arrays) / 1e6)}
+        return {**self.row(), "memory (MB)": round(self.clf.nbytes_ / 1e6)}
 
 
 def demo(

@@ -1,7 +1,7 @@
-"""What decided the prediction of a row: each part of it is left out in turn.
+"""What decided the prediction of a row of a file.
 
-This asks nothing of an algorithm but its predictions, so it is the same for all of them. The parts
-are the tokens of the line; or, if the model keeps names, the features, by their names.
+Its parts are the words of a text; else the tokens of the line; or, if the model keeps names, the
+features, by their names.
 """
 
 from __future__ import annotations
@@ -11,15 +11,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from labeltree.cli.reading import names_of, reader_settings
 from labeltree.data import DataError, FeatureNames, stream
 from labeltree.data.source import CHUNK, Source
-from labeltree.estimators import OnlineClassifier
+from labeltree.estimators import OnlineClassifier, TextClassifier
+from labeltree.estimators.explanation import Part, named_parts
+from labeltree.estimators.explanation import explain as explain_parts
 
 _CANDIDATES = 10
-_SHOWN = 15
 
 
 class Explanation(NamedTuple):
@@ -28,17 +27,17 @@ class Explanation(NamedTuple):
     line: str
     path: list[int]
     candidates: list[tuple[Any, float]]
-    left_out: list[tuple[str, float, Any]]  # part, change of the best score, best label then
+    left_out: list[Part]
 
 
-def explain(model: Path, clf: OnlineClassifier, example: str) -> Explanation:
+def explain(model: Path, clf: OnlineClassifier | TextClassifier, example: str) -> Explanation:
     """Predict one row, and again without each of its parts.
 
     Parameters
     ----------
     model : Path
         The model's file.
-    clf : OnlineClassifier
+    clf : OnlineClassifier or TextClassifier
         The model.
     example : str
         ``FILE:LINE``, lines counted from 1.
@@ -53,7 +52,7 @@ def explain(model: Path, clf: OnlineClassifier, example: str) -> Explanation:
         raise ValueError(
             f"--example is {example!r}, expected FILE:LINE such as test.tsv:17, with lines from 1"
         )
-    settings = reader_settings(model, clf)
+    settings = reader_settings(model, clf, files=[name])
     if settings["format"] in ("parquet", "arrow"):
         raise ValueError(
             f"--example reads text formats only, and the model was trained on "
@@ -62,6 +61,8 @@ def explain(model: Path, clf: OnlineClassifier, example: str) -> Explanation:
     header = b""
     if settings["format"] == "xmc":
         header = b" ".join([b"1", *_line(name, 1).split()[1:]]) + b"\n"  # of a file of one row
+    elif settings["format"] == "csv":
+        header = _line(name, 1) + b"\n"
     line = _line(name, int(number))
 
     def read(line: bytes, names: FeatureNames | None = None) -> Any:
@@ -74,30 +75,25 @@ def explain(model: Path, clf: OnlineClassifier, example: str) -> Explanation:
             raise DataError("the line holds no row to explain; name another", name, int(number))
         return rows[0]
 
+    shown = line.decode(errors="replace")
+    if isinstance(clf, TextClassifier):
+        text = read(line)[0]
+        labels, left_out = clf.explain(text, k=min(_CANDIDATES, clf.n_labels_))
+        tree = getattr(clf, "tree_", None)
+        path = [] if tree is None else tree.path(clf.features_.transform([text]))
+        return Explanation(shown, path, labels, left_out)
     kept = names_of(model)
     own = None if kept is None else FeatureNames()
     row = read(line, own)  # before any part of it, so that a bad one is reported as it is
     if kept is None or own is None:
         parts, without = _tokens(line, settings["format"], read)
     else:
-        parts, without = _features(row, own, kept)
+        all_kept = len(kept) < kept.limit
+        parts, without = named_parts(row, own.to_dict(), kept.to_dict(), all_kept=all_kept)
     k = min(_CANDIDATES, clf.n_labels_)
-    labels, scores = clf.predict_topk(row, k)
-    best = labels[0, 0]
+    labels, left_out = explain_parts(clf.predict_topk, row, parts, without.__getitem__, k)
     path = clf.tree_.path(row) if hasattr(type(clf), "tree_") else []
-    left_out = []
-    for i, part in enumerate(parts):
-        others, values = clf.predict_topk(without[i], k)
-        at = np.flatnonzero(others[0] == best)
-        score = float(values[0, at[0]]) if len(at) else 0.0
-        left_out.append((part, score - float(scores[0, 0]), others[0, 0]))
-    left_out.sort(key=lambda entry: -abs(entry[1]))
-    return Explanation(
-        line.decode(errors="replace"),
-        path,
-        [(b, float(s)) for b, s in zip(labels[0], scores[0], strict=True) if b is not None],
-        left_out[:_SHOWN],
-    )
+    return Explanation(shown, path, labels, left_out)
 
 
 def _tokens(line: bytes, format_: str, read: Callable[[bytes], Any]) -> tuple[list[str], list[Any]]:
@@ -108,28 +104,8 @@ def _tokens(line: bytes, format_: str, read: Callable[[bytes], Any]) -> tuple[li
     return [tokens[i].decode(errors="replace") for i in removable], rows
 
 
-def _features(row: Any, own: FeatureNames, kept: FeatureNames) -> tuple[list[str], list[Any]]:
-    """Return the names of a row's features, and the row without each of them."""
-    here, trained = own.to_dict(), kept.to_dict()
-    parts, rows = [], []
-    for at, index in enumerate(row.indices.tolist()):
-        name = here.get(index, f"#{index}")
-        if index not in trained:
-            name += "" if len(kept) == kept.limit else " (not met in training)"
-        elif trained[index] != name:
-            name += f" (hashed as {trained[index]} was)"
-        parts.append(name)
-        left = row.copy()
-        left.data[at] = 0
-        rows.append(left)
-    return parts, rows
-
-
 def _split(line: bytes, format_: str) -> tuple[bytes, list[bytes], bytes]:
     """Return what must stay at the front of a line, the tokens after it, and what joins them."""
-    if format_ == "tsv":
-        label, tab, text = line.partition(b"\t")
-        return label + tab, text.split(), b" "
     if format_ == "vw":
         label, bar, features = line.partition(b"|")
         return label, (bar + features).split(), b" "

@@ -16,7 +16,7 @@ from labeltree.cli.notes import notes_of
 from labeltree.cli.outputs import require_output
 from labeltree.cli.reading import names_of
 from labeltree.cli.treepage import tree_page
-from labeltree.estimators import OnlineClassifier, load
+from labeltree.estimators import OnlineClassifier, TextClassifier, classifier_of, load
 from labeltree.treeview import Tree, counted
 
 _DEPTH_DRAWN = 4
@@ -63,8 +63,9 @@ def inspect(
             used.append(path)
     clf = load(model)
     view: Tree | None = getattr(clf, "tree_", None)
+    algorithm = name_of(type(classifier_of(clf)))
     if view is None and (tree or dot or html):
-        raise ValueError(f"{model}: {name_of(type(clf))} has no tree to draw")
+        raise ValueError(f"{model}: {algorithm} has no tree to draw")
     facts = describe(model, clf, view)
     explanation = None if example is None else explain(model, clf, example)
     if view is not None:
@@ -72,7 +73,7 @@ def inspect(
         if dot is not None:
             _write(dot, view.to_dot(depth_written))
         if html is not None:
-            _write(html, tree_page(f"{model.name}: {name_of(type(clf))}", view, depth_written))
+            _write(html, tree_page(f"{model.name}: {algorithm}", view, depth_written))
     if as_json:
         if explanation is not None:
             facts["example"] = explanation._asdict()
@@ -85,21 +86,20 @@ def inspect(
     return text
 
 
-def describe(model: Path, clf: OnlineClassifier, tree: Tree | None) -> dict[str, Any]:
+def describe(
+    model: Path, clf: OnlineClassifier | TextClassifier, tree: Tree | None
+) -> dict[str, Any]:
     """Return what there is to know of a model, fit for JSON."""
     header = modelfile.read_header(model)
     notes = notes_of(model)
-    state = clf._learner.state()
-    memory = sum(array.nbytes for array in state.values())
-    if getattr(clf, "layout_", "") == "hashed" and not clf.compiled_:
-        # Of its table only the used rows are saved.
-        memory += 8 * 2**clf.bits_ - state["weights"].nbytes
+    text = clf.features_ if isinstance(clf, TextClassifier) else None
+    clf = classifier_of(clf)
     facts: dict[str, Any] = {
         "model": str(model),
         "algorithm": name_of(type(clf)),
         "version": header["version"],
         "file": f"{model.stat().st_size / 1e6:,.1f} MB",
-        "memory": f"{memory / 1e6:,.1f} MB",
+        "memory": f"{clf.nbytes_ / 1e6:,.1f} MB",
         "compared": (
             f"one-against-all would need {clf.n_labels_ * clf.n_features_in_ * 4 / 1e6:,.1f} MB: "
             f"labels x features x 4 bytes"
@@ -130,7 +130,9 @@ def describe(model: Path, clf: OnlineClassifier, tree: Tree | None) -> dict[str,
         facts["most seen"] = {str(clf.classes_[i]): int(counts[i]) for i in most.tolist()}
     if notes.get("reader"):
         facts["read as"] = notes["reader"]
-    names = names_of(model)
+    if text is not None:
+        facts["text"] = {**text.get_params(), "documents counted": text.documents_}
+    names = names_of(model) if text is None else getattr(text, "names_", None)
     if names is not None:
         facts["names kept"] = len(names)
     if notes.get("run"):

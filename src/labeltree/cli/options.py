@@ -18,7 +18,10 @@ OptionalData = Annotated[
     typer.Argument(help="Files, patterns, or - for standard input.", metavar="DATA..."),
 ]
 Model = Annotated[Path, typer.Argument(help="A model file.", metavar="MODEL")]
-FORMATS = "auto, svmlight, xmc, vw, tsv, parquet or arrow; auto goes by name."
+FORMATS = (
+    "auto, svmlight, xmc, vw, tsv, csv, jsonl, fasttext, annif, parquet or arrow; "
+    "auto goes by name."
+)
 Format = Annotated[str, typer.Option(help=f"Of the data: {FORMATS}")]
 Algorithm = Annotated[
     str,
@@ -38,12 +41,26 @@ Threads = Annotated[int, typer.Option(help="Number of threads; -1 for all proces
 Features = Annotated[
     int | None, typer.Option(help="Number of features; svmlight files: 2^24 if not given.")
 ]
-HashBits = Annotated[int | None, typer.Option(help="vw, tsv: hash to 2^bits features.")]
-WordNgrams = Annotated[int | None, typer.Option(help="tsv: words in a row, up to.")]
-CharNgrams = Annotated[str | None, typer.Option(help="tsv: characters, as in 3-5.")]
-LabelSeparator = Annotated[
-    str | None, typer.Option(help="tsv: what separates the labels of a set.")
+HashBits = Annotated[int | None, typer.Option(help="vw, text: hash to 2^bits features.")]
+WordNgrams = Annotated[int | None, typer.Option(help="Text: words in a row, up to. [default: 2]")]
+CharNgrams = Annotated[str | None, typer.Option(help="Text: characters of words, as in 3-5.")]
+TextIdf = Annotated[
+    bool | None, typer.Option(help="Text: whether rare words weigh more. [default: text-idf]")
 ]
+LabelSeparator = Annotated[
+    str | None, typer.Option(help="tsv, csv, jsonl: what separates the labels of a set.")
+]
+LabelColumn = Annotated[
+    str | None, typer.Option(help="csv, jsonl, parquet, arrow: the column or field of the label.")
+]
+TextColumn = Annotated[
+    str | None,
+    typer.Option(help="csv, jsonl, parquet, arrow: that of the text; several as title,body."),
+]
+WeightColumn = Annotated[
+    str | None, typer.Option(help="csv, jsonl, parquet, arrow: that of the importance.")
+]
+Delimiter = Annotated[str | None, typer.Option(help="csv: what separates cells, if not a comma.")]
 LabelSets = Annotated[
     bool | None,
     typer.Option(help="Whether rows have sets of labels; otherwise the first rows tell."),
@@ -58,18 +75,33 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON to standard outpu
 
 def reader_options(
     features: int | None,
-    hash_bits: int | None,
-    word_ngrams: int | None,
-    char_ngrams: str | None,
     label_separator: str | None,
+    label_column: str | None,
+    text_column: str | None,
+    weight_column: str | None,
+    delimiter: str | None,
 ) -> dict[str, Any]:
     """Return those of the options that were given, as `labeltree.data.stream` takes them."""
     options = {
         "n_features": features,
+        "label_separator": label_separator,
+        "label": label_column,
+        "text": text_column,
+        "weight": weight_column,
+        "delimiter": delimiter,
+    }
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def text_options(
+    hash_bits: int | None, word_ngrams: int | None, char_ngrams: str | None, idf: bool | None
+) -> dict[str, Any]:
+    """Return those of the options that were given, as `labeltree.TextFeatures` takes them."""
+    options = {
         "hash_bits": hash_bits,
         "word_ngrams": word_ngrams,
         "char_ngrams": None if char_ngrams is None else _pair(char_ngrams),
-        "label_separator": label_separator,
+        "idf": idf,
     }
     return {name: value for name, value in options.items() if value is not None}
 

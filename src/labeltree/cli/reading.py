@@ -19,7 +19,7 @@ from labeltree.data import FeatureNames, Rows, Stream, stream
 from labeltree.data.formats import FORMATS, detect_common_format
 from labeltree.data.rows import concatenate
 from labeltree.data.source import Source
-from labeltree.estimators import OnlineClassifier, load
+from labeltree.estimators import OnlineClassifier, TextClassifier, load
 from labeltree.labels import Targets
 
 FIRST = 1024  # rows from which a learner settles what was left to the data
@@ -125,10 +125,8 @@ def _with_full_start(rows: Stream, batches: Iterator[Numbered]) -> Iterator[Numb
         if sum(len(part.rows) for part in gathered) >= FIRST:
             break
     if gathered:
-        width = rows.n_features
-        for part in gathered:
-            part.rows.X.resize((len(part.rows), width))
-        whole = concatenate([part.rows for part in gathered], rows.vocabulary, width)
+        parts = [part.rows for part in gathered]
+        whole = concatenate(parts, rows.vocabulary, rows.n_features)
         yield Numbered(whole, np.concatenate([part.numbers for part in gathered]))
     yield from batches
 
@@ -196,22 +194,30 @@ def open_data(
     *,
     format: str = "auto",  # noqa: A002
     skip_bad_lines: bool = False,
-) -> tuple[OnlineClassifier, Stream]:
+) -> tuple[OnlineClassifier | TextClassifier, Stream]:
     """Load a model, mapped if it is compiled, and open data to be read as those it learned."""
     clf = load(model, mmap=bool(modelfile.read_header(model).get("compiled")))
-    settings = reader_settings(model, clf, format)
     files = expand(data)
+    settings = reader_settings(model, clf, format, files)
     eager = "-" in files
     return clf, stream(files, skip_bad_lines=skip_bad_lines, eager=eager, **settings)
 
 
 def reader_settings(
     model: str | os.PathLike[str],
-    clf: OnlineClassifier,
+    clf: OnlineClassifier | TextClassifier,
     format: str = "auto",  # noqa: A002
+    files: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Return how the rows that a model was trained on were read."""
+    """Return how the rows that a model was trained on were read, or other files are to be."""
     settings: dict[str, Any] = notes_of(model).get("reader", {})
+    if isinstance(clf, TextClassifier):
+        return _text_settings(settings, format, files)
+    if settings.get("format") == "tsv":
+        raise ValueError(
+            f"{model}: the model was trained on text by a version that kept nothing of how text "
+            "becomes features; train it again, or predict rows of features from Python"
+        )
     if not settings:  # trained from Python: only the number of features is known
         settings = {"format": "svmlight", "n_features": clf.n_features_in_}
     if format not in ("auto", settings["format"]):
@@ -222,6 +228,22 @@ def reader_settings(
             )
         settings = {**settings, "format": format}
     return settings
+
+
+def _text_settings(settings: dict[str, Any], format_: str, files: Sequence[str]) -> dict[str, Any]:
+    """Return how to read texts: as those learned, or as the format of the files has it."""
+    if format_ == "auto":
+        try:
+            format_ = detect_common_format(files)
+        except (ValueError, OSError):  # its name does not tell: as before
+            format_ = settings.get("format", "tsv")
+    if settings.get("format") == format_:
+        return settings
+    if not (FORMATS[format_].is_text or format_ in ("parquet", "arrow")):
+        raise ValueError(
+            f"the model was trained on text, and the data are {format_} rows; give a file of text"
+        )
+    return {"format": format_}
 
 
 def names_of(model: str | os.PathLike[str]) -> FeatureNames | None:

@@ -14,23 +14,23 @@ _NOT_TUNED = {
     "threshold",  # of sets: the error is that of the best label
 }
 _CHANGED = 0.5  # the share of its parameters in which a trial differs from the defaults
-# How text may be read but by its single words.
-_READINGS: tuple[dict[str, Any], ...] = ({"word_ngrams": 2}, {"char_ngrams": (3, 5)})
+# What features text may have but words and pairs of them.
+_FEATURES: tuple[dict[str, Any], ...] = ({"word_ngrams": 1}, {"char_ngrams": (3, 5)})
 
 
 class Setting(NamedTuple):
     """What a trial tries."""
 
     params: dict[str, Any]  # of the estimator
-    reading: dict[str, Any]  # options of the reader that were not given
+    text: dict[str, Any]  # options of the text features that were not given
 
 
 def settings_of_text(
     algorithm: str, fixed: dict[str, Any], trials: int, seed: int
 ) -> list[Setting]:
-    """Return the defaults, the defaults with n-grams, then settings near them, so or so."""
+    """Return the defaults, the defaults with other features, then settings near them, so or so."""
     drawn = settings(algorithm, fixed, trials, seed)
-    ways = ({}, *_READINGS)
+    ways = ({}, *_FEATURES)
     found = [Setting(drawn[0], way) for way in ways]
     found += [Setting(params, ways[i % len(ways)]) for i, params in enumerate(drawn[1:])]
     return found[:trials]

@@ -13,7 +13,7 @@ from labeltree.cli.display import Display
 from labeltree.cli.outputs import require_model_output, require_output, require_writable
 from labeltree.cli.reading import expand, require_labelled
 from labeltree.cli.training import Given, Training
-from labeltree.estimators import OnlineClassifier
+from labeltree.estimators import OnlineClassifier, TextClassifier
 from labeltree.validation import as_threads
 
 
@@ -25,6 +25,7 @@ def train(
     params: dict[str, Any] | None = None,
     format: str = "auto",  # noqa: A002
     reader_options: dict[str, Any] | None = None,
+    text_options: dict[str, Any] | None = None,
     skip_bad_lines: bool = False,
     label_sets: bool | None = None,
     keep_names: bool = False,
@@ -38,7 +39,7 @@ def train(
     plot: Path | None = None,
     overwrite: bool = False,
     display: Display | None = None,
-) -> OnlineClassifier:
+) -> OnlineClassifier | TextClassifier:
     """Learn the rows of files in their order, and save the model with how they were read.
 
     Parameters
@@ -51,6 +52,8 @@ def train(
         Which estimator, and its parameters.
     format, reader_options, skip_bad_lines
         As for `labeltree.data.stream`.
+    text_options : dict, optional
+        Parameters of `labeltree.TextFeatures`, for formats of text.
     label_sets : bool, optional
         Whether rows have sets of labels. By default the first rows tell.
     keep_names : bool
@@ -84,13 +87,13 @@ def train(
 
     Returns
     -------
-    OnlineClassifier
-        The estimator. After Ctrl-C the model learned so far has been saved.
+    OnlineClassifier or TextClassifier
+        The model. After Ctrl-C the model learned so far has been saved.
     """
     as_threads(threads)  # all that may be wrong is told before a byte is read
     training = Training(model, Every.parse(checkpoint_every), display or Display())
     require_writable(model)
-    given = Given(format, reader_options or {}, params or {}, keep_names)
+    given = Given(format, reader_options or {}, params or {}, text_options or {}, keep_names)
     if resume is not None:
         training.resume(resume, expand(data), passes, holdout, given, shuffle)
     else:
@@ -107,8 +110,7 @@ def train(
     if test:
         skip = training.run.skip_bad_lines
         require_labelled(expand(test), training.settings, skip_bad_lines=skip)
-    training.clf.n_jobs = threads
-    training.clf._validate_params()
+    training.use_threads(threads)
     try:
         with StopRequest() as stop:
             while not training.run.finished and not stop.requested:
@@ -132,7 +134,7 @@ def train_and_report(
     plot: Path | None = None,
     display: Display | None = None,
     **options: Any,
-) -> OnlineClassifier:
+) -> OnlineClassifier | TextClassifier:
     """Train, then evaluate on test files and draw the learning curve, if asked for.
 
     Parameters
@@ -146,8 +148,8 @@ def train_and_report(
 
     Returns
     -------
-    OnlineClassifier
-        The estimator.
+    OnlineClassifier or TextClassifier
+        The model.
     """
     display = display or Display()
     if plot is not None:

@@ -16,8 +16,9 @@ from labeltree.cli.labelruns import LabelRuns
 from labeltree.cli.notes import notes_of
 from labeltree.cli.reading import Piece, format_of, names_of, pieces, prefetch, targets_of
 from labeltree.data import FeatureNames, Rows, stream
-from labeltree.data.formats import make_format
-from labeltree.estimators import OnlineClassifier, load
+from labeltree.data.formats import Columns, make_format
+from labeltree.data.texts import Texts
+from labeltree.estimators import OnlineClassifier, TextClassifier, classifier_of, load
 from labeltree.labels import Targets
 from labeltree.progress import Progress
 from labeltree.treeview import counted
@@ -29,11 +30,12 @@ _TREE = 100  # models that a tree counts for
 
 
 class Given(NamedTuple):
-    """What a user has said of how lines become rows, and rows a model; the rest is default."""
+    """What a user has said of how lines become rows, texts features, and rows a model."""
 
     format: str
     reader_options: dict[str, Any]
     params: dict[str, Any]
+    text_options: dict[str, Any]
     keep_names: bool = False
 
 
@@ -44,10 +46,11 @@ class Training:
     model: Path
     every: Every
     display: Display
-    clf: OnlineClassifier = field(init=False)
+    clf: OnlineClassifier | TextClassifier = field(init=False)
     run: Run = field(init=False)
     settings: dict[str, Any] = field(default_factory=dict)  # how lines become rows
-    names: FeatureNames | None = None  # of the features, if they are kept
+    names: FeatureNames | None = None  # of the features, if they are kept, but for those of text
+    text_options: dict[str, Any] = field(default_factory=dict)  # of what texts become
     label_sets: bool | None = None
     counts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
     before: int = 0  # rows of the pass that the stream does not have: those of another pipe
@@ -70,19 +73,33 @@ class Training:
         if passes > 1 and "-" in files:
             raise ValueError("standard input can be read only once: use --passes 1, or a file")
         format_ = format_of(files, given.format)
-        options = dict(given.reader_options)
+        options, text = dict(given.reader_options), dict(given.text_options)
         if format_ == "svmlight":
             options.setdefault("n_features", DEFAULT_FEATURES)
+        if format_ == "vw" and "hash_bits" in text:
+            options["hash_bits"] = text.pop("hash_bits")
         made = make_format(format_, options)
+        may_be_text = made.is_text or isinstance(made, Columns)
+        if text and not may_be_text:
+            option = "--" + next(iter(text)).replace("_", "-")
+            raise ValueError(
+                f"{option} is for text, and the format is {format_}; leave the option out"
+            )
         if given.keep_names:
-            if not made.has_names:
+            if made.has_names:
+                self.names = FeatureNames()
+            elif may_be_text:
+                text["keep_names"] = True
+            else:
                 raise ValueError(
-                    f"--keep-names is for vw and tsv, whose features are hashed names, and the "
+                    f"--keep-names is for text and vw, whose features are hashed names, and the "
                     f"format is {format_}; leave the option out"
                 )
-            self.names = FeatureNames()
         self.settings = made.settings()
+        self.text_options = text
         self.clf = estimator(**given.params)
+        if made.is_text or text:
+            self._expect_text()
         self.run = Run.start(files, passes, _period(holdout), shuffle, self._seed)
 
     def resume(
@@ -102,7 +119,7 @@ class Training:
                 "from"
             )
         notes = notes_of(checkpoint)
-        if given.params or given.reader_options or given.format != "auto":
+        if given.params or given.reader_options or given.text_options or given.format != "auto":
             raise ValueError(
                 f"{checkpoint}: the model keeps its parameters, and how lines become rows; leave "
                 "those options out with --resume"
@@ -114,7 +131,8 @@ class Training:
             )
         self.settings = notes["reader"]
         self.names = names_of(checkpoint)
-        if given.keep_names and self.names is None:
+        keeps = self.names is not None or getattr(self.clf, "keep_names", False)
+        if given.keep_names and not keeps:
             raise ValueError(
                 f"{checkpoint}: the model was trained without --keep-names, and the names of what "
                 "it has learned are lost; leave the option out, or train anew"
@@ -154,15 +172,27 @@ class Training:
                 )
             self.run = Run.start(files, passes or 1, _period(holdout), shuffle, self._seed)
 
+    def _expect_text(self) -> None:
+        """Put text features before the classifier."""
+        assert isinstance(self.clf, OnlineClassifier)
+        self.clf = TextClassifier(self.clf, **self.text_options)
+        self.clf._new()  # which refuses what is wrong with its parameters
+
+    def use_threads(self, threads: int | None) -> None:
+        """Let the learner have so many threads; refuse what is wrong with its parameters."""
+        clf = classifier_of(self.clf)
+        clf.n_jobs = threads
+        clf._validate_params()
+
     @property
     def _seed(self) -> int:
-        seed = self.clf.random_state
+        seed = classifier_of(self.clf).random_state
         return seed if isinstance(seed, int) else 0
 
     @property
     def learned(self) -> bool:
         """Whether there is anything to save."""
-        return hasattr(self.clf, "_learner")
+        return bool(self.clf.__sklearn_is_fitted__())
 
     def learn_pass(self, stop: StopRequest) -> None:
         """Learn what is left of a pass, unless asked to stop."""
@@ -176,7 +206,7 @@ class Training:
             **self.settings,
         )
         if run.rows == 0 and self.learned:
-            self.clf._learner.begin_pass(again=run.number > 0)
+            self.clf.begin_pass(again=run.number > 0)
         skip = run.rows_to_skip
         self.before = run.rows - skip
         shuffle = run.shuffled_by(self.before)
@@ -223,7 +253,7 @@ class Training:
             )
         run.next_pass()
         if run.finished:
-            self.clf._learner.begin_pass(again=False)
+            self.clf.begin_pass(again=False)
 
     def learn(self, piece: Piece, vocabulary: list[Any], stop: StopRequest | None = None) -> None:
         """Learn a piece, but for the rows held out; if asked to stop, only the first of its rows.
@@ -232,8 +262,10 @@ class Training:
         depends on the rows alone, never on the clock.
         """
         run = self.run
-        self._check_labels(piece)
         rows = piece.rows
+        if isinstance(rows.X, Texts) and isinstance(self.clf, OnlineClassifier):
+            self._expect_text()  # as the columns of the first rows have told
+        self._check_labels(piece)
         if run.holdout:  # rows of weight zero are predicted where they come, and not learned
             held = piece.numbers % run.holdout == run.holdout - 1
             weight = np.ones(len(rows), np.float32) if rows.weight is None else rows.weight
@@ -257,8 +289,9 @@ class Training:
         if not self.learned:  # what is settled from the first rows is settled from all of them
             return 1 << 62
         models = max(1, self.clf.n_labels_)
-        if hasattr(type(self.clf), "tree_"):
-            models = _TREE * (getattr(self.clf, "n_trees", None) or 1)
+        clf = classifier_of(self.clf)
+        if hasattr(type(clf), "tree_"):
+            models = _TREE * (getattr(clf, "n_trees", None) or 1)
         return min(PORTION, max(16, _MODELS // models))
 
     def _learn_portion(self, rows: Rows, targets: Targets, vocabulary: list[Any]) -> None:
@@ -290,12 +323,13 @@ class Training:
             )
         self._warn_of_header(piece)
         self.label_sets = piece.targets.multilabel
-        if self.label_sets and not self.clf._takes_sets:
+        clf = classifier_of(self.clf)
+        if self.label_sets and not clf._takes_sets:
             able = [name for name in names() if estimator_class(name)._takes_sets]
             several = np.diff(piece.rows.labels.offsets).max() > 1
             what = "rows have sets of labels" if several else "there are rows without a label"
             raise ValueError(
-                f"{', '.join(self.run.data)}: {what}, which {name_of(type(self.clf))} does not "
+                f"{', '.join(self.run.data)}: {what}, which {name_of(type(clf))} does not "
                 f"learn; give --algorithm {' or '.join(able)}, or rows of one label"
             )
 
@@ -316,8 +350,9 @@ class Training:
     def _count(self, ids: NDArray[np.uint32], vocabulary: list[Any]) -> None:
         """Count how often each label was learned, by the learner's ids."""
         used, times = np.unique(ids, return_counts=True)
-        known = self.clf._vocabulary.ids(vocabulary[i] for i in used.tolist())
-        new = len(self.clf._vocabulary) - len(self.counts)
+        clf = classifier_of(self.clf)
+        known = clf.label_ids(vocabulary[i] for i in used.tolist())
+        new = len(clf.classes_) - len(self.counts)
         if new:
             self.counts = np.concatenate([self.counts, np.zeros(new, np.int64)])
         self.counts[known] += times
@@ -333,7 +368,7 @@ class Training:
             fraction = (self.run.number + fraction) / self.run.passes
         again, wrong = self.run.again
         error = f"training error {wrong / again:.4f}" if again else f"error {progress.error:.4f}"
-        self.display.advance(self.clf._learner.examples, fraction, error)
+        self.display.advance(self.clf.examples_, fraction, error)
 
     def warn_of_runs(self) -> None:
         """Say once that the order of the rows makes progressive validation too good."""
@@ -394,9 +429,10 @@ class Training:
         return f"labeltree train{data} --resume {self.model}"
 
 
-def depth_of(clf: OnlineClassifier) -> int | None:
-    """Return the depth of an estimator's tree, if it has one."""
-    return clf.tree_.depth if hasattr(type(clf), "tree_") else None
+def depth_of(clf: OnlineClassifier | TextClassifier) -> int | None:
+    """Return the depth of a model's tree, if it has one."""
+    tree = getattr(classifier_of(clf), "tree_", None)
+    return None if tree is None else int(tree.depth)
 
 
 def _period(holdout: float) -> int:

@@ -7,7 +7,6 @@ import shlex
 import time
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,17 @@ from labeltree.cli.reading import Piece, expand, format_of, pieces, prefetch
 from labeltree.cli.settings import Setting, settings, settings_of_text
 from labeltree.cli.training import Given, Training
 from labeltree.data import Stream, stream
-from labeltree.estimators import OnlineClassifier
+from labeltree.data.formats import FORMATS
+from labeltree.estimators import OnlineClassifier, TextClassifier
+from labeltree.progress import Progress
+
+# What options of the readers are called on the command line.
+_OPTIONS = {
+    "n_features": "features",
+    "label": "label_column",
+    "text": "text_column",
+    "weight": "weight_column",
+}
 
 
 def tune(
@@ -32,24 +41,27 @@ def tune(
     trials: int = 8,
     format: str = "auto",  # noqa: A002
     reader_options: dict[str, Any] | None = None,
+    text_options: dict[str, Any] | None = None,
     label_sets: bool | None = None,
     skip_bad_lines: bool = False,
     shuffle: int | None = None,
     seed: int = 0,
     overwrite: bool = False,
     table: Table | None = None,
-) -> OnlineClassifier:
+) -> OnlineClassifier | TextClassifier:
     """Try several settings of an algorithm on the same rows, and save the best model.
 
-    All settings learn side by side from one reading of the data; for text from three, as n-grams
-    are tried too unless they are given. The half with the larger progressive error is dropped
+    All settings learn side by side from one reading of the data. Of text other features are tried
+    too, unless they are given. The half with the larger progressive error is dropped
     again and again, at doubling amounts of data, or when the share of the budget is used up; every
     setting is judged on rows that it had not learned. The defaults stay to the end, beside the
     best of the others.
 
     Parameters
     ----------
-    data, model, algorithm, format, reader_options, label_sets, skip_bad_lines, shuffle
+    data, model, algorithm, format, reader_options, text_options
+        As for `labeltree.cli.train.train`.
+    label_sets, skip_bad_lines, shuffle
         As for `labeltree.cli.train.train`.
     fixed : dict, optional
         Parameters that are not to be tuned.
@@ -67,14 +79,14 @@ def tune(
 
     Returns
     -------
-    OnlineClassifier
+    OnlineClassifier or TextClassifier
         The best, as it was saved.
     """
     limit = seconds(budget, "--budget")
     files = expand(data)
     require_model_output(model, files, overwrite=overwrite)
     table = table or Table(Display())
-    given = Given(format, reader_options or {}, {})
+    given = Given(format, reader_options or {}, {}, text_options or {})
     candidates = []
     tried = _settings(algorithm, files, given, fixed or {}, trials, seed)
     for number, setting in enumerate(tried):
@@ -83,10 +95,10 @@ def tune(
         training.label_sets = label_sets
         own = given._replace(
             params={"random_state": seed, **setting.params},
-            reader_options={**given.reader_options, **setting.reading},
+            text_options={**given.text_options, **setting.text},
         )
         training.start(estimator_class(algorithm), files, 1, 0.0, own, shuffle)
-        training.clf._validate_params()  # before a byte is read
+        training.use_threads(None)  # before a byte is read
         training.run.skip_bad_lines = skip_bad_lines
         candidates.append(Trial(number, setting, training))
     try:
@@ -105,7 +117,7 @@ def tune(
         event="best",
         path=str(model),
         error=best.error(),
-        parameters=best.setting.params | best.setting.reading,
+        parameters=best.setting.params | best.setting.text,
         command=command,
         complete=complete,
     )
@@ -117,9 +129,9 @@ def tune(
 def _settings(
     algorithm: str, files: list[str], given: Given, fixed: dict[str, Any], trials: int, seed: int
 ) -> list[Setting]:
-    """Return what to try: how to read, too, if the data are text that can be read several times."""
-    asked = {"word_ngrams", "char_ngrams"} & given.reader_options.keys()
-    if not asked and "-" not in files and format_of(files, given.format) == "tsv":
+    """Return what to try: other features, too, if the data are text."""
+    asked = {"word_ngrams", "char_ngrams"} & given.text_options.keys()
+    if not asked and FORMATS[format_of(files, given.format)].is_text:
         return settings_of_text(algorithm, fixed, trials, seed)
     return [Setting(params, {}) for params in settings(algorithm, fixed, trials, seed)]
 
@@ -137,7 +149,7 @@ class Notes(Display):
 
 @dataclass(eq=False)
 class Reading:
-    """One reading of the data, and the trials that learn from it."""
+    """The reading of the data from which all trials learn."""
 
     trials: list[Trial]
     rows: Stream = field(init=False)
@@ -191,28 +203,24 @@ def _compete(
     def is_over() -> bool:
         return stop.requested or spent() >= 1
 
-    by_reading = sorted(trials, key=Trial.reading)
-    readings = [Reading([*group]) for _, group in groupby(by_reading, Trial.reading)]
+    reading = Reading(trials)
     try:
         while True:
-            learned = [reading.learn(running, is_over) for reading in readings]
-            first = learned[0]
-            if first is None or None in learned:
+            piece = reading.learn(running, is_over)
+            if piece is None:
                 break
             table.show([trial.row() for trial in trials])
             rung = rungs - math.ceil(math.log2(len(running)))
-            enough = (first.fraction or 0.0) >= (2 ** (rung + 1) - 1) / (2 ** (rungs + 1) - 1)
+            enough = (piece.fraction or 0.0) >= (2 ** (rung + 1) - 1) / (2 ** (rungs + 1) - 1)
             if len(running) > 2 and (enough or spent() >= (rung + 1) / (rungs + 1)):
                 running = _better_half(running)
-                readings = [r for r in readings if _still(r, running)]
                 table.show([trial.row() for trial in trials], settled=True)
             if is_over():
                 break
-        complete = all(reading.ended for reading in readings)
+        complete = reading.ended
     finally:
-        for reading in readings:
-            reading.close()
-    if not all(hasattr(trial.training.clf, "progress_") for trial in trials):
+        reading.close()
+    if not all(trial.dropped or trial.training.learned for trial in trials):
         if stop.requested:
             raise KeyboardInterrupt
         raise ValueError(f"{', '.join(files)}: no rows to learn from; give a file with rows")
@@ -223,14 +231,6 @@ def _compete(
     return best, complete
 
 
-def _still(reading: Reading, running: list[Trial]) -> bool:
-    """Tell whether any trial learns from a reading; close it if none does."""
-    used = any(trial in running for trial in reading.trials)
-    if not used:
-        reading.close()
-    return used
-
-
 @dataclass(eq=False)
 class Trial:
     """One setting and the model that learns with it."""
@@ -239,23 +239,31 @@ class Trial:
     setting: Setting
     training: Training
     state: str = "learning"
+    dropped: Progress | None = None  # how far it was
+
+    @property
+    def progress(self) -> Progress:
+        """How well it predicts, so far."""
+        return self.dropped or self.training.clf.progress_
 
     def error(self) -> float:
         """Return the progressive error so far."""
-        return self.training.clf.progress_.error
+        return self.progress.error
 
-    def reading(self) -> str:
-        """Return how the trial's data are read, the same for trials that can share a reading."""
-        return _options(self.setting.reading)
+    def drop(self) -> None:
+        """Give up, and with it the model's memory."""
+        self.dropped = self.progress
+        self.state = "dropped"
+        del self.training.clf
 
     def row(self) -> dict[str, Any]:
         """Return what to show of the trial."""
         return {
             "trial": self.number,
-            "examples": self.training.clf.progress_.examples,
+            "examples": self.progress.examples,
             "error": self.error(),
             "state": self.state,
-            "parameters": _options(self.setting.reading | self.setting.params) or "defaults",
+            "parameters": _options(self.setting.text | self.setting.params) or "defaults",
         }
 
     def command(
@@ -266,8 +274,8 @@ class Trial:
         words += shlex.split(_options(self.setting.params))
         if given.format != "auto":
             words += ["--format", given.format]
-        reader = given.reader_options | self.setting.reading
-        words += shlex.split(_options({k.removeprefix("n_"): v for k, v in reader.items()}))
+        named = {_OPTIONS.get(name, name): v for name, v in given.reader_options.items()}
+        words += shlex.split(_options(named | given.text_options | self.setting.text))
         if self.training.label_sets:
             words.append("--label-sets")
         if self.training.run.skip_bad_lines:
@@ -285,8 +293,7 @@ def _better_half(running: list[Trial]) -> list[Trial]:
         kept[-1] = running[0]
     for trial in running:
         if trial not in kept:
-            trial.state = "dropped"
-            del trial.training.clf._learner  # the model's memory, not its record
+            trial.drop()
     return [trial for trial in running if trial in kept]
 
 

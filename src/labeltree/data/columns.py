@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-from labeltree._core import hash_texts
 from labeltree.data.errors import BadLine, DataError
 from labeltree.data.formats import Columns
-from labeltree.data.rows import Label, Labels, Rows, build_csr
+from labeltree.data.rows import Label, Labels, Rows
 from labeltree.data.source import Path, name_of
 from labeltree.data.streams import Stream
+from labeltree.data.texts import Texts, from_arrow_column
 
 try:
     import pyarrow as pa
@@ -132,8 +132,9 @@ class ColumnStream(Stream):
             batch = batch.filter(pa.array(good))
             matrix = matrix[np.flatnonzero(good)]
             weight = None if weight is None else weight[good]
-        self._width = max(self._width, matrix.shape[1])
-        matrix.resize((matrix.shape[0], self.n_features))
+        if not isinstance(matrix, Texts):
+            self._width = max(self._width, matrix.shape[1])
+            matrix.resize((matrix.shape[0], self.n_features))
         return Rows(
             X=matrix,
             labels=self._labels(name, batch),
@@ -151,7 +152,7 @@ class ColumnStream(Stream):
         return good
 
     def _features(self, name: str, batch: Any) -> tuple[Any, Problems]:
-        """Return the matrix of a batch; rows with a problem may hold anything."""
+        """Return the matrix of a batch, or its texts; rows with a problem may hold anything."""
         options, names = self._columns, batch.schema.names
         if options.columns is None and options.text in names:
             column = _plain(batch.column(options.text))
@@ -159,7 +160,8 @@ class ColumnStream(Stream):
                 raise DataError(
                     f'text column "{options.text}" has type {column.type}: expected strings', name
                 )
-            return _hash_column(column, options)
+            nulls = np.flatnonzero(_nulls(column)).tolist()
+            return from_arrow_column(column.fill_null("")), dict.fromkeys(nulls, "text is null")
         if options.columns is None and options.indices in names:
             for role in (options.indices, options.values):
                 if role not in names or not _is_numbers(batch.schema.field(role).type):
@@ -281,17 +283,6 @@ def _floats(column: Any) -> NDArray[np.float32]:
     wide = column.cast(pa.float64(), safe=False).fill_null(float("nan"))
     with np.errstate(over="ignore"):
         return np.asarray(wide.to_numpy(zero_copy_only=False), dtype=np.float32)
-
-
-def _hash_column(column: Any, options: Columns) -> tuple[Any, Problems]:
-    column = column.cast(pa.large_string())
-    _, offsets, data = column.buffers()
-    bounds = np.zeros(1, np.int64)
-    if len(column):
-        bounds = np.frombuffer(offsets, np.int64)[column.offset : column.offset + len(column) + 1]
-    rows = hash_texts(memoryview(b"" if data is None else data), bounds, options.ngrams())
-    problems = dict.fromkeys(np.flatnonzero(_nulls(column)).tolist(), "text is null")
-    return build_csr(*rows, 2**options.hash_bits), problems
 
 
 def _sparse_columns(

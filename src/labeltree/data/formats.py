@@ -7,11 +7,10 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
 from typing import ClassVar
 
-from labeltree._core import FeatureNames, NgramOptions, ReaderLimits, TextReader
+from labeltree._core import FeatureNames, ReaderLimits, TextReader
 from labeltree.data.source import COMPRESSED_SUFFIXES, Path, Source, name_of
 
 _MAX_FEATURES = 2**32
-_MAX_NGRAM = 16  # each order adds as many features as a text has words, or characters
 
 
 def check_int(name: str, value: object, low: int, high: int) -> None:
@@ -26,6 +25,7 @@ class Format:
 
     name: ClassVar[str]
     has_names: ClassVar[bool] = False  # whether features are hashed names
+    is_text: ClassVar[bool] = False  # whether rows are texts, with no features yet
 
     def settings(self) -> dict[str, object]:
         """Return what, given to `stream`, reads another file in the same way; fit for JSON."""
@@ -87,74 +87,122 @@ class Vw(TextFormat):
         return TextReader.vw(limits, self.hash_bits, names)
 
 
-@dataclass(frozen=True)
-class TextOptions:
-    """How text becomes features, wherever the text comes from."""
-
-    word_ngrams: int = 1
-    char_ngrams: tuple[int, int] | None = None
-    lowercase: bool = True
-    hash_bits: int = 24
-    normalize: str | None = "l2"
-
-    def __post_init__(self) -> None:
-        check_int("word_ngrams", self.word_ngrams, 0, _MAX_NGRAM)
-        check_int("hash_bits", self.hash_bits, 1, 32)
-        if self.char_ngrams is not None:
-            try:
-                low, high = self.char_ngrams
-            except (TypeError, ValueError):
-                raise ValueError(
-                    f"char_ngrams must be None or a pair (low, high), received {self.char_ngrams!r}"
-                ) from None
-            check_int("the low end of char_ngrams", low, 1, _MAX_NGRAM)
-            check_int("the high end of char_ngrams", high, low, _MAX_NGRAM)
-            object.__setattr__(self, "char_ngrams", (low, high))  # JSON made it a list
-        elif self.word_ngrams == 0:
-            raise ValueError("word_ngrams=0 leaves no features: expected char_ngrams=(low, high)")
-        if self.normalize not in ("l2", None):
-            raise ValueError(f'normalize must be "l2" or None, received {self.normalize!r}')
-
-    def ngrams(self) -> NgramOptions:
-        """Return the options as the core takes them."""
-        return NgramOptions(
-            self.word_ngrams,
-            self.char_ngrams or (0, 0),
-            bool(self.lowercase),
-            self.hash_bits,
-            self.normalize == "l2",
+def check_separator(separator: str | None) -> None:
+    """Raise unless the value can separate labels."""
+    if separator is not None and (
+        not isinstance(separator, str)
+        or len(separator) != 1
+        or not separator.isascii()
+        or separator in "\t\r\n\0"
+    ):
+        raise ValueError(
+            "label_separator must be None or one ASCII character other than tab and newline, "
+            f"received {separator!r}"
         )
 
 
 @dataclass(frozen=True)
-class Tsv(TextOptions, TextFormat):
-    """``label<TAB>text``, the text hashed into words and n-grams."""
+class Tsv(TextFormat):
+    """``label<TAB>text``."""
 
     name = "tsv"
-    has_names = True
+    is_text = True
     label_separator: str | None = None
 
     def __post_init__(self) -> None:
-        super().__post_init__()
-        separator = self.label_separator
-        if separator is not None and (
-            not isinstance(separator, str)
-            or len(separator) != 1
-            or not separator.isascii()
-            or separator in "\t\r\n\0"
-        ):
-            raise ValueError(
-                "label_separator must be None or one ASCII character other than tab and newline, "
-                f"received {separator!r}"
-            )
+        check_separator(self.label_separator)
 
-    def reader(self, limits: ReaderLimits, names: FeatureNames | None) -> TextReader:
-        """Return a native reader for this format, which keeps the features' names if asked to."""
-        return TextReader.tsv(limits, self.label_separator, self.ngrams(), names)
+    def reader(self, limits: ReaderLimits, names: FeatureNames | None) -> TextReader:  # noqa: ARG002
+        """Return a native reader for this format."""
+        return TextReader.tsv(limits, self.label_separator)
 
 
 @dataclass(frozen=True)
-class Columns(TextOptions, Format):
+class FastText(TextFormat):
+    """``__label__a __label__b some text``, as fastText has it."""
+
+    name = "fasttext"
+    is_text = True
+    label_prefix: str = "__label__"
+
+    def __post_init__(self) -> None:
+        prefix = self.label_prefix
+        if not isinstance(prefix, str) or not prefix or any(c.isspace() for c in prefix):
+            raise ValueError(
+                f"label_prefix must be what labels begin with, without spaces, received {prefix!r}"
+            )
+
+    def reader(self, limits: ReaderLimits, names: FeatureNames | None) -> TextReader:  # noqa: ARG002
+        """Return a native reader for this format."""
+        return TextReader.fasttext(limits, self.label_prefix)
+
+
+@dataclass(frozen=True)
+class Annif(TextFormat):
+    """``text<TAB><uri> <uri>``, Annif's corpus of short texts."""
+
+    name = "annif"
+    is_text = True
+
+    def reader(self, limits: ReaderLimits, names: FeatureNames | None) -> TextReader:  # noqa: ARG002
+        """Return a native reader for this format."""
+        return TextReader.annif(limits)
+
+
+@dataclass(frozen=True)
+class Fields(Format):
+    """Records with named fields, of which one or more hold text, and one the label or labels.
+
+    `text` may name several fields, separated by commas, which are joined; `label_separator` is for
+    several labels in one field.
+    """
+
+    is_text = True
+    text: str = "text"
+    label: str | None = "label"
+    weight: str | None = None
+    label_separator: str | None = None
+
+    def __post_init__(self) -> None:
+        check_separator(self.label_separator)
+        if not isinstance(self.text, str) or not all(self.text_fields):
+            raise ValueError(f"text must name one or more fields, received {self.text!r}")
+
+    @property
+    def text_fields(self) -> list[str]:
+        """The names of the fields that are joined."""
+        return [name.strip() for name in self.text.split(",")]
+
+
+@dataclass(frozen=True)
+class Csv(Fields):
+    """Rows of cells with a header, quoted as in RFC 4180."""
+
+    name = "csv"
+    delimiter: str = ","
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if (
+            not isinstance(self.delimiter, str)
+            or len(self.delimiter) != 1
+            or self.delimiter in '"\r\n'
+        ):
+            raise ValueError(
+                f"delimiter must be one character other than a quote, received {self.delimiter!r}"
+            )
+
+
+@dataclass(frozen=True)
+class JsonLines(Fields):
+    """An object a line; fields inside fields by a path with dots, as ``meta.title``."""
+
+    name = "jsonl"
+    label: str | None = "labels"
+
+
+@dataclass(frozen=True)
+class Columns(Format):
     """A columnar file: a label column, and text, lists of indices and values, or numbers.
 
     `label`, `weight`, `text`, `indices` and `values` are names of columns; `columns` those of the
@@ -170,7 +218,6 @@ class Columns(TextOptions, Format):
     columns: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         if self.n_features is not None:
             check_int("n_features", self.n_features, 1, _MAX_FEATURES)
         if self.columns is not None:
@@ -192,7 +239,8 @@ class Arrow(Columns):
 
 
 FORMATS: dict[str, type[Format]] = {
-    kind.name: kind for kind in (Svmlight, Xmc, Vw, Tsv, Parquet, Arrow)
+    kind.name: kind
+    for kind in (Svmlight, Xmc, Vw, Tsv, FastText, Csv, JsonLines, Annif, Parquet, Arrow)
 }
 _SUFFIXES = {
     ".svm": "svmlight",
@@ -201,6 +249,11 @@ _SUFFIXES = {
     ".xmc": "xmc",
     ".vw": "vw",
     ".tsv": "tsv",
+    ".csv": "csv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".fasttext": "fasttext",
+    ".ft": "fasttext",
     ".parquet": "parquet",
     ".arrow": "arrow",
     ".feather": "arrow",
@@ -241,11 +294,14 @@ def detect_format(path: Path) -> str:
     if suffix.lower() == ".txt" and isinstance(path, str | os.PathLike):
         source = Source(path)
         try:
-            words = source.first_line().split()
+            line = source.first_line()
         finally:
             source.close()
+        words = line.split()
         if len(words) == 3 and all(word.isdigit() for word in words):
             return "xmc"
+        if line.startswith(b"__label__"):
+            return "fasttext"
     raise ValueError(
         f"{name}: cannot tell the format from the name: "
         f"give format= one of {', '.join(FORMATS)}, or use an extension ({' '.join(_SUFFIXES)})"

@@ -9,11 +9,20 @@ from typing import cast
 
 from labeltree._core import FeatureNames, ReaderLimits
 from labeltree.data.errors import BadLines
-from labeltree.data.formats import Columns, TextFormat, check_int, detect_common_format, make_format
+from labeltree.data.formats import (
+    Columns,
+    Fields,
+    TextFormat,
+    check_int,
+    detect_common_format,
+    make_format,
+)
+from labeltree.data.records import RecordStream
 from labeltree.data.rows import Rows, concatenate
 from labeltree.data.source import Path
 from labeltree.data.streams import Stream
 from labeltree.data.text import TextStream
+from labeltree.data.texts import Texts
 
 MAX_LINE = 1 << 24
 _NO_LIMIT = 1 << 62
@@ -36,8 +45,8 @@ class Dataset(Rows):
 
     @property
     def n_features(self) -> int:
-        """The number of columns of `X`."""
-        return int(self.X.shape[1])
+        """The number of columns of `X`; 0 of texts."""
+        return 0 if isinstance(self.X, Texts) else int(self.X.shape[1])
 
 
 def stream(
@@ -59,8 +68,9 @@ def stream(
     path : str, path-like, binary file object, or several of them
         ``"-"`` is standard input. gzip, bzip2, xz and zstd are recognised by their first bytes.
     format : str, default "auto"
-        ``"svmlight"``, ``"xmc"``, ``"vw"``, ``"tsv"``, ``"parquet"``, ``"arrow"``; "auto" goes by
-        the extension, and for ``.txt`` by whether the first line is an XMC header.
+        ``"svmlight"``, ``"xmc"``, ``"vw"``, ``"parquet"``, ``"arrow"``, or one of text: ``"tsv"``,
+        ``"fasttext"``, ``"csv"``, ``"jsonl"``, ``"annif"``. "auto" goes by the extension, and for
+        ``.txt`` by whether the first line is an XMC header or begins with ``__label__``.
     batch_size : int, default 8192
         The most rows in a batch.
     skip_bad_lines : bool, default False
@@ -75,17 +85,18 @@ def stream(
         Whether to return the rows that have arrived rather than wait until a batch is full; for
         text formats from a pipe.
     names : FeatureNames, optional
-        Where to keep the names of hashed features, for vw and tsv. It may be shared by several
-        streams, and looked at while they are read.
+        Where to keep the names of hashed features, for vw. It may be shared by several streams,
+        and looked at while they are read.
     **options
-        vw: `hash_bits`. tsv: `label_separator`, `word_ngrams`, `char_ngrams`, `lowercase`,
-        `hash_bits`, `normalize`. parquet and arrow: those of tsv but the separator, and the names
-        `label`, `weight`, `text`, `indices`, `values`, `columns`.
+        vw: `hash_bits`. tsv: `label_separator`. fasttext: `label_prefix`. csv and jsonl: the names
+        `label`, `text` (or several, with commas between them), `weight`; `label_separator`; csv:
+        `delimiter`. parquet and arrow: the names `label`, `weight`, `text`, `indices`, `values`,
+        `columns`.
 
     Returns
     -------
     Stream
-        An iterator over `Rows`.
+        An iterator over `Rows`, whose `X` is a matrix, or for formats of text a `Texts`.
 
     Raises
     ------
@@ -115,10 +126,14 @@ def stream(
         options["n_features"] = n_features
     kind = make_format(format, options)
     if names is not None and not kind.has_names:
-        raise ValueError(f'format "{format}" has no names of features to keep: expected vw or tsv')
+        raise ValueError(f'format "{format}" has no names of features to keep: expected vw')
     if isinstance(kind, TextFormat):
         limits = ReaderLimits(batch_size, max_line, bool(skip_bad_lines))
         return TextStream(paths, kind, limits, names, eager=eager)
+    if isinstance(kind, Fields):
+        return RecordStream(
+            paths, kind, batch_size, max_line, skip_bad_lines=bool(skip_bad_lines), eager=eager
+        )
     assert isinstance(kind, Columns)
     from labeltree.data.columns import ColumnStream  # needs pyarrow, which is an extra
 
@@ -145,7 +160,7 @@ def load(
     Returns
     -------
     Dataset
-        With the matrix `X`, the labels `y` and the importance weights `weight`.
+        With the matrix or texts `X`, the labels `y` and the importance weights `weight`.
 
     Raises
     ------
@@ -159,9 +174,9 @@ def load(
     >>> folder = tempfile.TemporaryDirectory()
     >>> path = pathlib.Path(folder.name, "pets.tsv")
     >>> _ = path.write_text("cat\tit purrs\ndog\tit barks\n")
-    >>> data = load(path, hash_bits=10)
-    >>> data.X.shape, data.y.tolist()
-    ((2, 1024), ['cat', 'dog'])
+    >>> data = load(path)
+    >>> list(data.X), data.y.tolist()
+    (['it purrs', 'it barks'], ['cat', 'dog'])
     >>> folder.cleanup()
     """
     with stream(

@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
+from labeltree.data.texts import Texts
+
 Label = int | str
 
 
@@ -39,8 +41,8 @@ class Rows:
 
     Attributes
     ----------
-    X : scipy.sparse.csr_matrix of float32
-        The features; indices ascend and are unique in each row.
+    X : scipy.sparse.csr_matrix of float32, or Texts
+        The features; indices ascend and are unique in each row. Of formats of text, the texts.
     labels : Labels
         The labels as ids.
     weight : ndarray of float32, or None
@@ -55,9 +57,12 @@ class Rows:
         return len(self.labels.offsets) - 1
 
     def __repr__(self) -> str:
+        what = "of text"
+        if not isinstance(self.X, Texts):
+            what = f"{self.X.shape[1]:,} features, {self.X.nnz:,} values"
         return (
-            f"<{type(self).__name__}: {len(self):,} rows, {self.X.shape[1]:,} features, "
-            f"{self.X.nnz:,} values, {len(np.unique(self.labels.ids)):,} labels>"
+            f"<{type(self).__name__}: {len(self):,} rows, {what}, "
+            f"{len(np.unique(self.labels.ids)):,} labels>"
         )
 
     def __getitem__(self, part: slice) -> Rows:
@@ -140,14 +145,11 @@ def build_csr(
 def concatenate(parts: Sequence[Rows], vocabulary: list[Label], n_features: int) -> Rows:
     """Join batches of one stream, all of which share a vocabulary; no copy if there is but one."""
     if len(parts) == 1:
+        if not isinstance(parts[0].X, Texts):
+            parts[0].X.resize((len(parts[0]), n_features))
         return parts[0]
     return Rows(
-        X=build_csr(
-            _join_offsets([part.X.indptr.astype(np.int64) for part in parts]),
-            _join([part.X.indices.astype(np.uint32, copy=False) for part in parts], np.uint32),
-            _join([part.X.data for part in parts], np.float32),
-            n_features,
-        ),
+        X=_join_rows(parts, n_features),
         labels=Labels(
             _join_offsets([part.labels.offsets for part in parts]),
             _join([part.labels.ids for part in parts], np.uint32),
@@ -159,6 +161,17 @@ def concatenate(parts: Sequence[Rows], vocabulary: list[Label], n_features: int)
             [np.ones(len(p), np.float32) if p.weight is None else p.weight for p in parts],
             np.float32,
         ),
+    )
+
+
+def _join_rows(parts: Sequence[Rows], n_features: int) -> Any:
+    if parts and isinstance(parts[0].X, Texts):
+        return Texts.join([part.X for part in parts])
+    return build_csr(
+        _join_offsets([part.X.indptr.astype(np.int64) for part in parts]),
+        _join([part.X.indices.astype(np.uint32, copy=False) for part in parts], np.uint32),
+        _join([part.X.data for part in parts], np.float32),
+        n_features,
     )
 
 

@@ -54,6 +54,13 @@ def name_of(path: Path) -> str:
     return str(getattr(path, "name", "<stream>"))
 
 
+def size_of(path: Path) -> int | None:
+    """Return the size of a file in bytes, None for what is no regular file."""
+    if isinstance(path, str | os.PathLike) and os.path.isfile(path):
+        return os.path.getsize(path)
+    return None
+
+
 def _reader(file: Any) -> Callable[[memoryview], int]:
     """Return a function that fills the start of a buffer with what is there, 0 at the end."""
     if not hasattr(file, "read1") and hasattr(file, "readinto"):  # no buffer of its own, no copy

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Sequence
+from typing import Any
 
 from labeltree._core import FeatureNames, ReaderLimits
 from labeltree.data.errors import BadLine, DataError, DataWarning
 from labeltree.data.formats import TextFormat
 from labeltree.data.rows import Labels, Rows, build_csr
-from labeltree.data.source import CHUNK, Path, Source
+from labeltree.data.source import CHUNK, Path, Source, size_of
 from labeltree.data.streams import Stream
-
-
-def _size(path: Path) -> int | None:
-    """Return the size of a file in bytes, None for what is no regular file."""
-    if isinstance(path, str | os.PathLike) and os.path.isfile(path):
-        return os.path.getsize(path)
-    return None
+from labeltree.data.texts import Texts
 
 
 class TextStream(Stream):
@@ -35,7 +29,7 @@ class TextStream(Stream):
     ) -> None:
         super().__init__(format_)
         self._eager = eager
-        self._sizes = [_size(path) for path in paths]
+        self._sizes = [size_of(path) for path in paths]
         self._finished = 0  # bytes of the files that were read to their end
         self._reader = format_.reader(limits, names)
         self._chunk = memoryview(bytearray(CHUNK))
@@ -104,10 +98,16 @@ class TextStream(Stream):
             self.bad_lines.add(bad, new)
 
     def _take(self) -> Rows:
-        offsets, indices, values, label_offsets, label_ids, weight = self._reader.take()
         self.vocabulary.extend(self._reader.new_labels(len(self.vocabulary)))
+        X: Any
+        if self._format.is_text:
+            data, ends, label_offsets, label_ids, weight = self._reader.take_texts()
+            X = Texts(data, ends)
+        else:
+            offsets, indices, values, label_offsets, label_ids, weight = self._reader.take()
+            X = build_csr(offsets, indices, values, self.n_features)
         return Rows(
-            X=build_csr(offsets, indices, values, self.n_features),
+            X=X,
             labels=Labels(label_offsets, label_ids, self.vocabulary),
             weight=None if (weight == 1).all() else weight,
         )

@@ -17,6 +17,8 @@ from labeltree.estimators.lom_tree import LOMTreeClassifier
 from labeltree.estimators.one_against_all import OneAgainstAllClassifier
 from labeltree.estimators.probability_tree import ProbabilityTreeClassifier
 from labeltree.estimators.recall_tree import RecallTreeClassifier
+from labeltree.estimators.text import TEXT, TextClassifier, classifier_of
+from labeltree.text import TextFeatures
 
 __all__ = [
     "ESTIMATORS",
@@ -30,6 +32,9 @@ __all__ = [
     "ProbabilityTreeClassifier",
     "RandomTreeClassifier",
     "RecallTreeClassifier",
+    "TextClassifier",
+    "TextFeatures",
+    "classifier_of",
     "load",
 ]
 
@@ -49,8 +54,8 @@ ESTIMATORS: dict[str, type[OnlineClassifier]] = {
 }
 
 
-def load(path: str | os.PathLike[str], *, mmap: bool = False) -> OnlineClassifier:
-    """Read an estimator that `save` wrote.
+def load(path: str | os.PathLike[str], *, mmap: bool = False) -> OnlineClassifier | TextClassifier:
+    """Read an estimator that `save` wrote, or `labeltree train`.
 
     Parameters
     ----------
@@ -95,7 +100,11 @@ def load(path: str | os.PathLike[str], *, mmap: bool = False) -> OnlineClassifie
             "compile() returns"
         )
     try:
-        return ESTIMATORS[name]._from_file(header, arrays, borrow=mmap)
+        text = {name: arrays.pop(name) for name in [*arrays] if name.startswith(TEXT)}
+        estimator = ESTIMATORS[name]._from_file(header, arrays, borrow=mmap)
+        if header.get("text") is None:
+            return estimator
+        return TextClassifier._from_file(estimator, header, text)
     except ValueError as error:
         raise modelfile.CorruptModelFileError(
             f"{path}: the model file is not consistent: {error}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -13,10 +13,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _num_samples
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from labeltree import _core
-from labeltree.estimators.locking import changing
+from labeltree.estimators.locking import changing, reading
 from labeltree.estimators.prediction import FORMS, NO_LABEL, Predictor
 from labeltree.labels import Kind, Label, Targets, Vocabulary
 from labeltree.progress import Meter, Progress
@@ -269,6 +269,50 @@ class OnlineClassifier(Predictor):
         self._add_labels(targets.by_appearance())
         self._learn(batch, np.zeros(1, dtype=np.int64), record=True)
         return self
+
+    def begin_pass(self, *, again: bool) -> None:
+        """Tell `partial_fit` whether the rows to come were learned before.
+
+        Parameters
+        ----------
+        again : bool
+            Whether they were: what is counted of rows is then not counted again.
+        """
+        check_is_fitted(self)
+        self._learner.begin_pass(again=again)
+
+    @property
+    def examples_(self) -> int:
+        """How many rows were learned or passed over, in all passes."""
+        return int(self._learner.examples) if hasattr(self, "_learner") else 0
+
+    @property
+    @reading
+    def nbytes_(self) -> int:
+        """How many bytes of memory hold what was learned."""
+        check_is_fitted(self)
+        state = self._learner.state()
+        used = sum(array.nbytes for array in state.values())
+        if getattr(self, "layout_", "") == "hashed" and not self.compiled_:
+            used += 8 * 2**self.bits_ - state["weights"].nbytes  # of it only used rows are state
+        return int(used)
+
+    @reading
+    def label_ids(self, labels: Iterable[Label]) -> NDArray[np.int64]:
+        """Return the positions of labels in `classes_`, -1 for those that were never seen.
+
+        Parameters
+        ----------
+        labels : iterable of int or str
+            The labels.
+
+        Returns
+        -------
+        ndarray of int64
+            One number a label.
+        """
+        check_is_fitted(self)
+        return self._vocabulary.ids(labels)
 
     def _validate_changes(self) -> None:
         """Check the parameters, unless they are those that were checked last."""

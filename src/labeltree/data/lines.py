@@ -1,0 +1,74 @@
+"""The lines of a source, one at a time, in bounded memory."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from labeltree.data.source import CHUNK, Source
+
+
+class LineError(ValueError):
+    """A line that cannot be taken; the next one can."""
+
+
+class Lines:
+    """An iterator over the lines of a source, as str with their ends.
+
+    Attributes
+    ----------
+    number : int
+        How many lines were given so far, so that this is the number of the last one.
+    """
+
+    def __init__(self, source: Source, max_line: int) -> None:
+        self.number = 0
+        self._source = source
+        self._max_line = max_line
+        self._chunk = memoryview(bytearray(CHUNK))
+        self._whole: deque[bytes] = deque()
+        self._partial = b""
+
+    @property
+    def at_hand(self) -> bool:
+        """Whether the next line can be had without reading, which may mean to wait."""
+        return bool(self._whole)
+
+    def __iter__(self) -> Lines:
+        return self
+
+    def __next__(self) -> str:
+        while not self._whole:
+            if not self._read():
+                raise StopIteration
+        self.number += 1
+        line = self._whole.popleft()
+        if len(line) > self._max_line:
+            raise LineError(
+                f"line starting {line[:60].decode(errors='replace')!r} is too long: expected at "
+                f"most max_line={self._max_line} bytes"
+            )
+        try:
+            return line.decode("utf-8-sig" if self.number == 1 else "utf-8")
+        except UnicodeDecodeError as error:
+            raise LineError(
+                f"byte {error.start + 1} is not valid UTF-8: {line[error.start :][:8]!r}"
+            ) from None
+
+    def _read(self) -> bool:
+        """Read a chunk; False at the end."""
+        count = self._source.readinto(self._chunk)
+        if not count:
+            rest, self._partial = self._partial, b""
+            if rest:
+                self._whole.append(rest)
+            return bool(rest)
+        *whole, rest = self._chunk[:count].tobytes().split(b"\n")
+        if whole:
+            whole[0] = self._partial + whole[0]
+            self._whole.extend(line + b"\n" for line in whole)
+            self._partial = rest
+        else:
+            self._partial += rest
+        # Of a line that is too long enough is kept to be refused.
+        self._partial = self._partial[: self._max_line + 1]
+        return True

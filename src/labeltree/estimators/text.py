@@ -1,0 +1,499 @@
+"""Text features and a classifier, as one model in one file."""
+
+from __future__ import annotations
+
+import copy
+import os
+from collections.abc import Callable
+from numbers import Integral
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.metaestimators import available_if
+
+from labeltree import modelfile
+from labeltree.data.texts import Texts
+from labeltree.estimators.base import OnlineClassifier
+from labeltree.estimators.explanation import Explanation, explain, named_parts, text_parts
+from labeltree.estimators.label_tree import LabelTreeClassifier
+from labeltree.progress import Progress
+from labeltree.text import MOST_NAMES, TextFeatures
+from labeltree.validation import as_weights
+
+TEXT = "text."  # how the names of arrays begin, in a model file, that the features have
+
+
+class Fitted(NamedTuple):
+    """What was learned: both parts, so that a call goes on with those it began with."""
+
+    features: TextFeatures
+    estimator: OnlineClassifier
+
+
+def _has(name: str) -> Callable[[TextClassifier], bool]:
+    def check(self: TextClassifier) -> bool:
+        part = self._fitted.estimator if hasattr(self, "_fitted") else self._unfitted_estimator()
+        return hasattr(part, name)
+
+    return check
+
+
+class TextClassifier(ClassifierMixin, BaseEstimator):
+    """A classifier of texts: `TextFeatures`, and any classifier of this library behind it.
+
+    It is what ``labeltree train`` makes from text. Texts are given as a list, an array, or a
+    column of pandas, polars or Arrow; labels as to the classifier.
+
+    `fit` counts all texts before it learns from them; `partial_fit` weighs each with the counts of
+    those before it, so that a stream need not be known beforehand.
+
+    Parameters
+    ----------
+    estimator : estimator, default=None
+        A classifier of this library, which is copied; None takes `LabelTreeClassifier()`.
+    word_ngrams, char_ngrams, lowercase, hash_bits, idf, keep_names
+        As for `TextFeatures`.
+
+    Attributes
+    ----------
+    features_ : TextFeatures
+        The features, with what they have counted.
+    estimator_ : estimator
+        The classifier that has learned. What it knows is known here, too: ``classes_``,
+        ``n_labels_``, ``progress_``, ``tree_`` and more.
+
+    Examples
+    --------
+    >>> from labeltree import TextClassifier
+    >>> clf = TextClassifier().fit(["it purrs", "it barks", "it sings"], ["cat", "dog", "bird"])
+    >>> clf.predict(["Does it purr? It purrs."])
+    array(['cat'], dtype=object)
+    """
+
+    _takes_sets = True
+
+    def __init__(
+        self,
+        estimator: OnlineClassifier | None = None,
+        *,
+        word_ngrams: int = 2,
+        char_ngrams: tuple[int, int] | None = None,
+        lowercase: bool = True,
+        hash_bits: int = 24,
+        idf: bool = True,
+        keep_names: bool = False,
+    ) -> None:
+        self.estimator = estimator
+        self.word_ngrams = word_ngrams
+        self.char_ngrams = char_ngrams
+        self.lowercase = lowercase
+        self.hash_bits = hash_bits
+        self.idf = idf
+        self.keep_names = keep_names
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, verbose: int = 0) -> Self:
+        """Forget everything, count the texts, and learn them in the classifier's passes.
+
+        Parameters
+        ----------
+        X : sequence of str, array, or column of pandas or Arrow
+            The texts.
+        y, sample_weight, verbose
+            As for the classifier.
+
+        Returns
+        -------
+        self
+            The fitted model. After Ctrl-C what was learned so far remains. Until then, other
+            threads use what it was before.
+        """
+        texts, weight = _checked(X, sample_weight)
+        new = self._new()
+        counted = texts if weight is None else texts[np.flatnonzero(weight)]
+        rows = new.features.fit(counted).transform(texts)
+        try:
+            new.estimator.fit(rows, y, sample_weight=weight, verbose=verbose)
+        except KeyboardInterrupt:
+            if new.estimator.__sklearn_is_fitted__():
+                self._fitted = new
+            raise
+        self._fitted = new
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn the texts once, in their order, on top of what is known.
+
+        Parameters
+        ----------
+        X : sequence of str, array, or column of pandas or Arrow
+            The texts.
+        y, classes, sample_weight
+            As for the classifier. Texts of weight 0 are not counted, either.
+
+        Returns
+        -------
+        self
+            The model.
+        """
+        texts, weight = _checked(X, sample_weight)
+        counted = np.ones(len(texts), bool) if weight is None else weight > 0
+        new = self.__dict__.get("_fitted") or self.__dict__.setdefault("_starting", self._new())
+        features, estimator = new
+        with estimator._lock.changing:
+            before = estimator.examples_
+            counted &= self._counting
+            rows = features.learn(texts, counted)
+            try:
+                estimator.partial_fit(rows, y, classes=classes, sample_weight=weight)
+            except BaseException:  # a refused call, or Ctrl-C between two examples
+                learned = estimator.examples_ - before
+                features.forget(texts[learned + np.flatnonzero(counted[learned:])])
+                raise
+            finally:
+                self.__dict__.pop("_starting", None)
+                if estimator.__sklearn_is_fitted__():
+                    self._fitted = new
+        return self
+
+    def learn_one(self, x: str, y: Any, sample_weight: float = 1.0) -> Self:
+        """Learn one text, as `partial_fit` does.
+
+        Parameters
+        ----------
+        x : str
+            The text.
+        y : int, str, or list of them
+            Its label, or the list of its labels.
+        sample_weight : float
+            How much it counts.
+
+        Returns
+        -------
+        self
+            The model.
+        """
+        return self.partial_fit([x], [y], sample_weight=sample_weight)
+
+    def begin_pass(self, *, again: bool) -> None:
+        """Tell whether the texts to come were learned before: they are not counted again then.
+
+        Parameters
+        ----------
+        again : bool
+            Whether they were.
+        """
+        self._require().estimator.begin_pass(again=again)
+        self._counting = not again
+
+    _counting = True
+
+    def predict(self, X: Any) -> Any:
+        """Predict the best label of each text, or the set of its labels.
+
+        Parameters
+        ----------
+        X : sequence of str, array, or column of pandas or Arrow
+            The texts.
+
+        Returns
+        -------
+        array of shape (n_texts,), list of lists, or indicator matrix
+            In the form in which `y` was given.
+        """
+        return self._ask(X, lambda estimator, rows: estimator.predict(rows))
+
+    def predict_topk(self, X: Any, k: int = 5) -> tuple[NDArray[Any], NDArray[np.float32]]:
+        """Predict the k best labels of each text, best first.
+
+        Parameters
+        ----------
+        X : sequence of str, array, or column of pandas or Arrow
+            The texts.
+        k : int
+            How many labels.
+
+        Returns
+        -------
+        labels, scores : arrays of shape (n_texts, k)
+            As of the classifier.
+        """
+        found: tuple[NDArray[Any], NDArray[np.float32]] = self._ask(
+            X, lambda estimator, rows: estimator.predict_topk(rows, k)
+        )
+        return found
+
+    @available_if(_has("predict_proba"))
+    def predict_proba(self, X: Any, **options: Any) -> Any:
+        """Return the probability of every label.
+
+        Parameters
+        ----------
+        X : sequence of str, array, or column of pandas or Arrow
+            The texts.
+        **options
+            As of the classifier.
+
+        Returns
+        -------
+        array or matrix of shape (n_texts, n_classes)
+            As of the classifier.
+        """
+        return self._ask(X, lambda estimator, rows: estimator.predict_proba(rows, **options))
+
+    @available_if(_has("label_proba"))
+    def label_proba(self, X: Any, y: Any) -> Any:
+        """Return the probability of one given label a text.
+
+        Parameters
+        ----------
+        X : sequence of str, array, or column of pandas or Arrow
+            The texts.
+        y : array-like
+            A label for each.
+
+        Returns
+        -------
+        array of shape (n_texts,)
+            The probabilities.
+        """
+        return self._ask(X, lambda estimator, rows: estimator.label_proba(rows, y))
+
+    def predict_one(self, x: str, k: int | None = None) -> Any:
+        """Predict for one text.
+
+        Parameters
+        ----------
+        x : str
+            The text.
+        k : int, optional
+            Ask for the k best labels.
+
+        Returns
+        -------
+        label, list of labels, or list of (label, score)
+            What `predict` gives for the text; with `k` the labels and scores of `predict_topk`.
+        """
+        return self._ask(
+            _one(x), lambda estimator, rows: estimator.predict_one((rows.indices, rows.data), k)
+        )
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the share of texts whose best label is right.
+
+        Parameters
+        ----------
+        X : sequence of str, array, or column of pandas or Arrow
+            The texts.
+        y, sample_weight
+            As for the classifier.
+
+        Returns
+        -------
+        float
+            Accuracy, or precision@1.
+        """
+        return float(self._ask(X, lambda estimator, rows: estimator.score(rows, y, sample_weight)))
+
+    def explain(self, x: str, k: int = 10) -> Explanation:
+        """Predict one text, and again without each of its words.
+
+        Parameters
+        ----------
+        x : str
+            The text.
+        k : int
+            How many labels to tell.
+
+        Returns
+        -------
+        Explanation
+            ``labels``, the k best with their scores; and ``parts``, the words that changed the best
+            label's score most when they were left out, with that change; with `keep_names` the
+            features, by their names.
+
+        Examples
+        --------
+        >>> from labeltree import TextClassifier
+        >>> clf = TextClassifier().fit(["it purrs", "it barks"], ["cat", "dog"])
+        >>> clf.explain("it purrs").parts[0].part
+        'purrs'
+        """
+        _one(x)
+        if not isinstance(k, Integral) or k < 1:
+            raise ValueError(f"k is {k!r}, expected an integer from 1")
+        features, estimator = self._require()
+        row, names = features.named_row(x)
+        without: list[Any]
+        if features.keep_names:
+            kept = features.names_
+            parts, without = named_parts(row, names, kept, all_kept=len(kept) < MOST_NAMES)
+        else:
+            parts, texts = text_parts(x)
+            without = [features.transform([text]) for text in texts]
+        return explain(estimator.predict_topk, row, parts, without.__getitem__, int(k))
+
+    def compile(self, *, drop: float = 0.0) -> Self:
+        """Return a smaller model that only predicts, with the same features.
+
+        Parameters
+        ----------
+        drop : float
+            As for the classifier.
+
+        Returns
+        -------
+        TextClassifier
+            This model stays as it is.
+        """
+        features, estimator = self._require()
+        other = copy.copy(self)
+        with estimator._lock.reading:
+            other._fitted = Fitted(features._copy(), estimator.compile(drop=drop))
+        return other
+
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        notes: dict[str, Any] | None = None,
+        attached: modelfile.Arrays | None = None,
+    ) -> None:
+        """Write the model to one file; `labeltree.load` reads it back.
+
+        Parameters
+        ----------
+        path, notes, attached
+            As for the classifier.
+        """
+        features, estimator = self._require()
+        with estimator._lock.reading:
+            header, arrays = estimator._contents()
+            header["text"] = {
+                **features.get_params(),
+                "documents": features.documents_,
+                "counting": self._counting,
+            }
+            parts = {TEXT + name: array for name, array in features._arrays().items()}
+        modelfile.write(path, {**header, "notes": notes or {}}, {**arrays, **parts}, attached)
+
+    @classmethod
+    def _from_file(
+        cls, estimator: OnlineClassifier, header: dict[str, Any], arrays: dict[str, NDArray[Any]]
+    ) -> Self:
+        """Make the model that `save` wrote from its classifier and the rest of its file."""
+        settings = dict(header["text"])
+        documents, counting = settings.pop("documents"), settings.pop("counting")
+        if isinstance(settings["char_ngrams"], list):
+            settings["char_ngrams"] = tuple(settings["char_ngrams"])
+        features = TextFeatures(**settings)
+        features._start()
+        if 2**features.hash_bits != estimator.n_features_in_:
+            raise ValueError("the features of the text are not those of the classifier")
+        features._restore(documents, {n.removeprefix(TEXT): a for n, a in arrays.items()})
+        model = cls(clone(estimator), **settings)
+        model._counting = counting
+        model._fitted = Fitted(features, estimator)
+        return model
+
+    @property
+    def features_(self) -> TextFeatures:
+        """The features, with what they have counted."""
+        return self._require().features
+
+    @property
+    def estimator_(self) -> OnlineClassifier:
+        """The classifier that has learned."""
+        return self._require().estimator
+
+    @property
+    def progress_(self) -> Progress:
+        """How examples were predicted before they were learned, as a copy of what is known now."""
+        if not hasattr(self, "_fitted"):
+            raise AttributeError("progress_ is known once something was learned")
+        return self._fitted.estimator.progress_
+
+    @progress_.setter
+    def progress_(self, progress: Progress) -> None:
+        self._require().estimator.progress_ = progress
+
+    def __getattr__(self, name: str) -> Any:
+        """Tell what the classifier knows."""
+        if name.endswith("_") and not name.startswith("_") and "_fitted" in self.__dict__:
+            return getattr(self._fitted.estimator, name)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Tell scikit-learn whether anything was learned."""
+        return hasattr(self, "_fitted")
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn what this model takes."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.two_d_array = False
+        tags.classifier_tags.multi_label = True
+        return tags
+
+    def _unfitted_estimator(self) -> OnlineClassifier:
+        return LabelTreeClassifier() if self.estimator is None else self.estimator
+
+    def _new(self) -> Fitted:
+        """Return both parts, unfitted."""
+        estimator = self._unfitted_estimator()
+        if not isinstance(estimator, OnlineClassifier):
+            raise ValueError(
+                f"estimator is a {type(estimator).__name__}, expected a classifier of labeltree; "
+                "for others put TextFeatures before them in a pipeline"
+            )
+        names = TextFeatures._get_param_names()
+        features = TextFeatures(**{name: getattr(self, name) for name in names})
+        features._start()  # which refuses what is wrong with its parameters
+        return Fitted(features, clone(estimator))
+
+    def _require(self) -> Fitted:
+        fitted: Fitted | None = self.__dict__.get("_fitted")
+        if fitted is None:
+            raise NotFittedError(
+                "this TextClassifier has learned nothing yet; call fit or partial_fit first"
+            )
+        return fitted
+
+    def _ask(self, X: Any, question: Callable[[Any, sp.csr_matrix], Any]) -> Any:
+        """Ask the classifier about texts; nobody learns meanwhile."""
+        features, estimator = self._require()
+        texts = Texts.of(X)
+        with estimator._lock.reading:
+            return question(estimator, features.transform(texts))
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = dict(super().__getstate__())
+        state.pop("_starting", None)
+        if "_fitted" in state:  # both parts between two calls that change them
+            features, estimator = self._fitted
+            with estimator._lock.reading:
+                state["_fitted"] = Fitted(features._copy(), copy.deepcopy(estimator))
+        return state
+
+
+def classifier_of(model: OnlineClassifier | TextClassifier) -> OnlineClassifier:
+    """Return what decides in a model: itself, or the classifier behind its text features."""
+    if isinstance(model, OnlineClassifier):
+        return model
+    return model.estimator_ if hasattr(model, "_fitted") else model._unfitted_estimator()
+
+
+def _one(x: Any) -> list[str]:
+    if not isinstance(x, str):
+        raise ValueError(f"x is a {type(x).__name__}, expected one text; for several use predict")
+    return [x]
+
+
+def _checked(X: Any, sample_weight: Any) -> tuple[Texts, NDArray[np.float32] | None]:
+    texts = Texts.of(X)
+    if not len(texts):
+        raise ValueError("X has no texts, expected at least one")
+    return texts, as_weights(sample_weight, len(texts))
