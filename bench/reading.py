@@ -118,8 +118,6 @@ def main():
 
         print("MB/s of text, best of repeats     whole  batches")
         cases = {name: (path, {}) for name, path in paths.items()}
-        cases["tsv, bigrams"] = (paths["tsv"], {"word_ngrams": 2})
-        cases["tsv, chars 3-5"] = (paths["tsv"], {"char_ngrams": (3, 5)})
         for name, (path, options) in cases.items():
             text_size = size if name == "svm.gz" else path.stat().st_size / 1e6
             whole = min(seconds(lambda: load(path, **options)) for _ in range(args.repeats))  # noqa: B023

@@ -28,7 +28,7 @@ DocumentCounts::DocumentCounts(unsigned hash_bits)
 
 // (1 + ln tf) (ln((1 + N) / (1 + df)) + 1)
 void DocumentCounts::weigh(std::span<const std::uint32_t> features, std::span<float> values) const {
-  for (const std::uint32_t feature : features) __builtin_prefetch(counts_.data() + place(feature));
+  for (const std::uint32_t feature : features) prefetch(feature);
   const double all = std::log1p(static_cast<double>(documents_)) + 1.0;
   for (std::size_t i = 0; i < features.size(); ++i) {
     // Of features that share a count there may be more than documents.

@@ -16,23 +16,39 @@ constexpr float kSequence = 0.5f;  // what a sequence of words counts beside a w
 
 }  // namespace
 
-void Ngrams::add_feature(std::size_t start, std::size_t end, std::uint64_t kind, bool sequence,
-                         Rows& rows) {
-  const std::string_view bytes = words_.bytes().substr(start, end - start);
-  const auto index = static_cast<std::uint32_t>(hash_bytes(bytes, kind) & (n_features() - 1));
-  if (sequence && known_.counts != nullptr && known_.counts->of(index) < known_.least) {
-    left_out_.push_back(index);
-    return;
-  }
-  rows.add_named_feature(index, sequence ? kSequence : 1.0f, kind == kCharacters ? "chars" : "", bytes);
+std::string_view Ngrams::bytes(std::size_t start, std::size_t end) const {
+  return words_.bytes().substr(start, end - start);
 }
 
-void Ngrams::add_word_ngrams(Rows& rows) {
+std::uint32_t Ngrams::index(std::string_view bytes, std::uint64_t kind) const {
+  return static_cast<std::uint32_t>(hash_bytes(bytes, kind) & (n_features() - 1));
+}
+
+void Ngrams::add_words(Rows& rows) {
   const std::vector<Word>& words = words_.all();
+  sequences_.clear();
   for (std::size_t first = 0; first < words.size(); ++first) {
     const std::size_t stop = std::min<std::size_t>(first + options_.word_ngrams, words.size());
     for (std::size_t last = first; last < stop && !words[last].alone; ++last) {
-      add_feature(words[first].start, words[last].end, kWords, last > first, rows);
+      const std::string_view name = bytes(words[first].start, words[last].end);
+      const std::uint32_t feature = index(name, kWords);
+      if (last == first) {
+        rows.add_named_feature(feature, 1, "", name);
+      } else {
+        if (known_.counts != nullptr) known_.counts->prefetch(feature);
+        sequences_.push_back({feature, "", name});
+      }
+    }
+  }
+}
+
+// By now the counts that were asked for above are there.
+void Ngrams::add_sequences(Rows& rows) {
+  for (const NamedFeature& sequence : sequences_) {
+    if (known_.counts != nullptr && known_.counts->of(sequence.index) < known_.least) {
+      left_out_.push_back(sequence.index);
+    } else {
+      rows.add_named_feature(sequence.index, kSequence, sequence.space, sequence.name);
     }
   }
 }
@@ -47,7 +63,8 @@ void Ngrams::add_characters(std::size_t start, std::size_t end, unsigned low, un
   const std::size_t length = points_.size() - 1;
   for (std::size_t n = low; n <= std::min<std::size_t>(high, length); ++n) {
     for (std::size_t first = 0; first + n <= length; ++first) {
-      add_feature(points_[first], points_[first + n], kCharacters, false, rows);
+      const std::string_view name = bytes(points_[first], points_[first + n]);
+      rows.add_named_feature(index(name, kCharacters), 1, "chars", name);
     }
   }
 }
@@ -56,7 +73,10 @@ void Ngrams::add(std::string_view text, const Known& known, Rows& rows) {
   known_ = known;
   left_out_.clear();
   words_.split(text, options_.lowercase);
-  if (options_.word_ngrams > 0) add_word_ngrams(rows);
+  if (options_.word_ngrams > 0) {
+    add_words(rows);
+    add_sequences(rows);
+  }
   for (const Word& word : words_.all()) {
     if (word.alone) {
       add_characters(word.start, word.end, 1, kAloneMax, rows);

@@ -40,13 +40,16 @@ class Ngrams {
   std::uint64_t n_features() const { return std::uint64_t{1} << options_.hash_bits; }
 
  private:
-  void add_word_ngrams(Rows& rows);
+  void add_words(Rows& rows);
+  void add_sequences(Rows& rows);
   void add_characters(std::size_t start, std::size_t end, unsigned low, unsigned high, Rows& rows);
-  void add_feature(std::size_t start, std::size_t end, std::uint64_t kind, bool sequence, Rows& rows);
+  std::string_view bytes(std::size_t start, std::size_t end) const;
+  std::uint32_t index(std::string_view bytes, std::uint64_t kind) const;
 
   NgramOptions options_;
   Known known_;
   Words words_;
+  std::vector<NamedFeature> sequences_;  // of several words, in the text
   std::vector<std::uint32_t> left_out_;
   std::vector<std::size_t> points_;  // where the code points of one word start
 };

@@ -1,6 +1,7 @@
 #include "text/rows.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <string>
@@ -51,6 +52,30 @@ std::span<float> Rows::values() {
   return {batch_.values.data() + row_start(), batch_.values.size() - row_start()};
 }
 
+// Digit by digit where there are many, as in rows of text: they come in no order at all.
+void Rows::sort_by_index() {
+  constexpr std::size_t many = 48;
+  if (scratch_.size() < many) return std::sort(scratch_.begin(), scratch_.end());
+  std::uint64_t all = 0;
+  for (const std::uint64_t entry : scratch_) all |= entry;
+  spare_.resize(scratch_.size());
+  for (unsigned shift = 32; shift < 64 && all >> shift != 0; shift += 8) {
+    std::array<std::uint32_t, 256> place{};
+    for (const std::uint64_t entry : scratch_) ++place[entry >> shift & 0xff];
+    std::uint32_t next = 0;
+    for (std::uint32_t& at : place) next += std::exchange(at, next);
+    for (const std::uint64_t entry : scratch_) spare_[place[entry >> shift & 0xff]++] = entry;
+    scratch_.swap(spare_);
+  }
+  // Those of one index by their values.
+  for (auto begin = scratch_.begin(); begin != scratch_.end();) {
+    auto end = begin + 1;
+    while (end != scratch_.end() && *end >> 32 == *begin >> 32) ++end;
+    if (end - begin > 1) std::sort(begin, end);
+    begin = end;
+  }
+}
+
 void Rows::merge_features() {
   if (ascending_) return;
   const std::size_t start = row_start();
@@ -61,7 +86,7 @@ void Rows::merge_features() {
     scratch_.push_back(std::uint64_t{batch_.indices[i]} << 32 |
                        std::bit_cast<std::uint32_t>(batch_.values[i]));
   }
-  std::sort(scratch_.begin(), scratch_.end());
+  sort_by_index();
   std::size_t out = start;
   for (auto entry = scratch_.begin(); entry != scratch_.end();) {
     const auto index = static_cast<std::uint32_t>(*entry >> 32);

@@ -64,13 +64,14 @@ class Rows {
 
  private:
   void start_row();
+  void sort_by_index();  // what is in scratch_
   std::size_t row_start() const { return static_cast<std::size_t>(batch_.row_offsets[size()]); }
   static Batch empty_batch();
 
   Batch batch_;
   Labels labels_;
   std::vector<std::uint64_t> last_row_;  // per label: the serial number of the row that had it last
-  std::vector<std::uint64_t> scratch_;
+  std::vector<std::uint64_t> scratch_, spare_;
   std::shared_ptr<FeatureNames> names_;
   std::vector<NamedFeature> named_;  // of the row under construction
   std::uint64_t serial_ = 0;

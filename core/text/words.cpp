@@ -26,16 +26,15 @@ constexpr std::array<std::uint8_t, 128> kAscii = ascii_kinds();
 
 }  // namespace
 
-void Words::finish_word() {
+inline void Words::finish_word() {
   if (!open_) return;
   words_.back().end = bytes_.size();
   bytes_ += ' ';
   open_ = false;
 }
 
-void Words::add(char32_t point, std::string_view written, bool fold) {
-  const std::uint8_t kind = point < 128 ? kAscii[point] : character_kind(point);
-  if ((kind & kWord) == 0) return finish_word();
+// Makes room for a character of a word: in the word before it, or in a new one.
+inline void Words::place(std::uint8_t kind) {
   const bool alone = (kind & kAlone) != 0;
   if (open_) {
     const bool other = alone != words_.back().alone && (kind & kMark) == 0;
@@ -47,13 +46,6 @@ void Words::add(char32_t point, std::string_view written, bool fold) {
     open_ = true;
   }
   previous_ = kind;
-  if (!fold || (kind & kFolds) == 0) {
-    bytes_ += written;
-  } else if (point < 128) {
-    bytes_ += static_cast<char>(point + ('a' - 'A'));
-  } else {
-    append_folded(point, bytes_);
-  }
 }
 
 void Words::split(std::string_view text, bool fold) {
@@ -61,13 +53,33 @@ void Words::split(std::string_view text, bool fold) {
   words_.clear();
   open_ = false;
   while (!text.empty()) {
-    const std::size_t length = code_point_length(text);
-    if (length == 0) {
+    std::size_t length = 1;
+    const auto lead = static_cast<unsigned char>(text[0]);
+    if (lead < 128) {
+      const std::uint8_t kind = kAscii[lead];
+      if ((kind & kWord) == 0) {
+        finish_word();
+      } else {
+        place(kind);
+        bytes_ += static_cast<char>(fold && (kind & kFolds) != 0 ? lead + ('a' - 'A') : lead);
+      }
+    } else if ((length = code_point_length(text)) > 0) {
+      const char32_t point = code_point(text.substr(0, length));
+      const std::uint8_t kind = character_kind(point);
+      if ((kind & kWord) == 0) {
+        finish_word();
+      } else {
+        place(kind);
+        if (fold && (kind & kFolds) != 0) {
+          append_folded(point, bytes_);
+        } else {
+          bytes_ += text.substr(0, length);
+        }
+      }
+    } else {  // not UTF-8
       finish_word();
-      text.remove_prefix(1);
-      continue;
+      length = 1;
     }
-    add(code_point(text.substr(0, length)), text.substr(0, length), fold);
     text.remove_prefix(length);
   }
   finish_word();

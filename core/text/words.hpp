@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,7 +26,7 @@ class Words {
   std::string_view bytes() const { return bytes_; }  // all words, with one space around each
 
  private:
-  void add(char32_t point, std::string_view written, bool fold);
+  void place(std::uint8_t kind);
   void finish_word();
 
   std::string bytes_;

@@ -21,8 +21,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.preprocessing import normalize
 
-from labeltree import LdSMClassifier, load, modelfile
-from labeltree.estimators import ESTIMATORS
+from labeltree import LdSMClassifier, TextClassifier, load, modelfile
+from labeltree.estimators import ESTIMATORS, classifier_of
 from labeltree.modelfile import ModelFileError
 
 LONGEST = 10.0  # seconds of work for one file
@@ -108,18 +108,21 @@ def use(
     columns = np.array([0, width // 2, width - 1])
     X = sp.csr_matrix((np.ones(6, np.float32), np.tile(columns, 2), [0, 3, 6]), shape=(2, width))
     X.sum_duplicates()
+    x: Any = {0: 1.0}
+    if isinstance(model, TextClassifier):
+        X, x = ["it purrs", "word12 word13 and no other"], "it purrs"
 
     def learn() -> None:
         labels = model.classes_.tolist()[:1] or [0]
         new = -5 if isinstance(labels[0], int) else "new"
-        if model.multilabel_ and model._kind != "sets":
+        if model.multilabel_ and classifier_of(model)._kind != "sets":
             y: Any = np.eye(2, max(2, len(model.classes_)), dtype=int)
         else:
             y = [[labels[0]], [new]] if model.multilabel_ else [labels[0], new]
         model.partial_fit(X, y)
 
     def compiled() -> None:
-        if not model.compiled_ and not isinstance(model, LdSMClassifier):
+        if not model.compiled_ and not isinstance(classifier_of(model), LdSMClassifier):
             small = model.compile(drop=random_.choice([0.0, 0.1]))
             small.predict(X)
             small.save(path)
@@ -129,7 +132,7 @@ def use(
     uses: list[tuple[str, Callable[[], Any]]] = [
         ("predict", lambda: model.predict(X)),
         ("predict_topk", lambda: model.predict_topk(X, k=3)),
-        ("predict_one", lambda: model.predict_one({0: 1.0})),
+        ("predict_one", lambda: model.predict_one(x)),
         ("tree_", lambda: model.tree_.to_html() if hasattr(model, "tree_") else None),
         ("compile", compiled),
         ("save", save),
@@ -162,7 +165,7 @@ def mutate(
 
 def _mutate_header(random_: random.Random, header: dict[str, Any]) -> None:
     places: list[tuple[dict[str, Any], str]] = [(header, name) for name in header]
-    for part in ("params", "fixed", "settled", "settled", "progress"):
+    for part in ("params", "fixed", "settled", "settled", "progress", "text"):
         inner = header.get(part)
         if isinstance(inner, dict):
             places += [(inner, name) for name in inner]
@@ -246,6 +249,9 @@ def trained() -> Iterator[Any]:
             yield clf.partial_fit(X, y) if next(streams) else clf.fit(X, y)
             if not is_forest:
                 yield clf.compile()
+        clf = TextClassifier(estimator(random_state=0), hash_bits=10, keep_names=next(streams))
+        texts = [f"word{number} word{number + 1} and others" for number in numbers]
+        yield clf.partial_fit(texts, words) if not estimator._takes_sets else clf.fit(texts, sets)
 
 
 def _require(condition: bool, otherwise: str, seed: int) -> None:
