@@ -23,6 +23,7 @@ def run_script(name):
 
 def test_every_example_is_run_here():
     tested = {"tag_text.py", "next_word.sh", "label_sets.py", "from_vowpal_wabbit.sh"}
+    tested |= {"from_fasttext.sh", "from_pandas.py"}
     assert {path.name for path in EXAMPLES.iterdir() if path.is_file()} == tested
 
 
@@ -50,3 +51,15 @@ def test_from_vowpal_wabbit():
     error = next(line.split() for line in lines if line.startswith("error"))
     assert float(error[1]) < 0.2
     assert all(line.isdigit() for line in lines[-3:])
+
+
+def test_from_fasttext():
+    out = run_script("from_fasttext.sh").stdout
+    precision = float(out.partition("precision@1")[2].split()[0])
+    assert precision > 0.35
+    assert "left out" in out
+
+
+def test_from_pandas(capsys):
+    assert runpy.run_path(EXAMPLES / "from_pandas.py")["main"]() > 0.35
+    assert "which words decided" in capsys.readouterr().out

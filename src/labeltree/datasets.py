@@ -1,4 +1,4 @@
-"""Data sets with many labels that need no download: a real one and a synthetic one."""
+"""Data sets with many labels that need no download: two real ones and a synthetic one."""
 
 import hashlib
 import os
@@ -13,6 +13,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 _TOKEN = re.compile(r"[^\W\d]\w*|\d+|[^\w\s]")  # identifiers, integers, single symbols
+_FUNCTION = re.compile(r"^(?=[ \t]*(?:async )?def )", re.MULTILINE)
 _START = ""  # stands before the first token of a file; no token is empty
 _NOT_LIBRARY = {"site-packages", "dist-packages", "__pycache__"}
 _ROWS_AT_ONCE = 1 << 16  # bounds the temporary arrays of a whole data set
@@ -136,6 +137,52 @@ def token_contexts(texts: list[str], context: int = 6, *, hash_bits: int = 24) -
         tokens = [_START] * context + _TOKEN.findall(text)
         windows.append([vocabulary[token] for token in [*tokens[-context:], _START]])
     return _examples(np.array(windows, dtype=np.int32), vocabulary, hash_bits)[0]
+
+
+def stdlib_functions(
+    limit: int | None = None, *, random_state: int | None = 0
+) -> tuple[list[str], list[str]]:
+    """Return the functions of Python's standard library, and the modules they stand in.
+
+    Tests of the library are left out. What there is depends on the Python that runs this.
+
+    Parameters
+    ----------
+    limit : int, optional
+        The number of functions; all, some tens of thousands, if not given.
+    random_state : int or None
+        Seed of their order; None keeps that of the files.
+
+    Returns
+    -------
+    texts : list of str
+        The source of each function, from its ``def`` to the next.
+    labels : list of str
+        The module of each, such as ``json.decoder``.
+
+    Examples
+    --------
+    >>> from labeltree.datasets import stdlib_functions
+    >>> texts, labels = stdlib_functions(100)
+    >>> len(texts), len(labels), "def " in texts[0]
+    (100, 100, True)
+    """
+    root = _library_root()
+    texts: list[str] = []
+    labels: list[str] = []
+    for path in _library_files(root):
+        inside = path.relative_to(root).with_suffix("").parts
+        if {"test", "tests"} & {*inside}:
+            continue
+        source = path.read_text(encoding="utf-8", errors="replace")
+        found = _FUNCTION.split(source)[1:]
+        texts += found
+        labels += [".".join(inside).removesuffix(".__init__")] * len(found)
+    order = np.arange(len(texts))
+    if random_state is not None:
+        order = np.random.default_rng(random_state).permutation(len(texts))
+    chosen = order[:limit].tolist()
+    return [texts[i] for i in chosen], [labels[i] for i in chosen]
 
 
 def make_multiclass(

@@ -128,7 +128,7 @@ def test_budget_that_ends_first_leaves_a_run_to_go_on_with(cli, folder, tmp_path
 def test_demo(cli, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     out = cli("demo", "--examples", 2500, "--seed", 1).out
-    assert "return self." in out
+    assert "send an email message" in out
     assert "2,500" in out
     assert f"{demo.BASELINE} stopped after 1,000 examples" in out
     model = tmp_path / "labeltree-demo" / "demo.labeltree"

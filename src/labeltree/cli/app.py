@@ -386,13 +386,13 @@ def tune(
 
 
 def demo(
-    examples: Annotated[int, typer.Option(help="How many tokens to learn.", min=2000)] = 200_000,
+    examples: Annotated[int, typer.Option(help="How many texts to learn.", min=2000)] = 50_000,
     folder: Annotated[Path, typer.Option(help="Where to write the model and the plot.")] = Path(
         "labeltree-demo"
     ),
     seed: Seed = 0,
 ) -> None:
-    """Learn to predict the next token of Python's own standard library."""
+    """Learn from text: in which module of Python's own library a function stands."""
     from labeltree.cli.demo import demo
 
     demo(examples, folder, seed=seed)

@@ -14,11 +14,9 @@ from typing import Any
 from labeltree.cli.algorithms import DEFAULT_ALGORITHM, estimator_class, parameters
 from labeltree.cli.display import Table, make_table, table_text
 from labeltree.cli.outputs import require_writable
-from labeltree.datasets import stdlib_tokens, token_contexts
-from labeltree.estimators import OnlineClassifier
+from labeltree.datasets import stdlib_functions
+from labeltree.estimators import TextClassifier
 
-CONTEXT = 6
-HASH_BITS = 22
 BATCH = 1000
 BASELINE = "one-against-all"
 BASELINE_SHARE = 5  # the baseline learns one example in so many: its cost grows with the labels
@@ -26,7 +24,14 @@ BASELINE_SECONDS = 30.0
 ALGORITHMS = list(
     dict.fromkeys([DEFAULT_ALGORITHM, "probability-tree", "recall-tree", "lom-tree"])
 )[:3]
-QUESTIONS = ["for i in", "def __init__(", "if x is not", "return self.", "while", "raise", "else"]
+QUESTIONS = [
+    "parse a date and time",
+    "open a socket and listen for connections",
+    "compress bytes with gzip",
+    "send an email message",
+    "read rows of a CSV file",
+    "draw a button in a window",
+]
 
 
 @dataclass
@@ -34,7 +39,7 @@ class Learner:
     """One of the learners that run side by side."""
 
     name: str
-    clf: OnlineClassifier
+    clf: TextClassifier
     goal: int
     seconds_allowed: float = float("inf")
     learned: int = 0
@@ -70,9 +75,9 @@ class Learner:
 
 
 def demo(
-    examples: int = 200_000, folder: Path = Path("labeltree-demo"), *, seed: int = 0
+    examples: int = 50_000, folder: Path = Path("labeltree-demo"), *, seed: int = 0
 ) -> list[Learner]:
-    """Learn the next token of the standard library's source, and show what was learned.
+    """Learn in which module of the standard library a function stands, and ask questions.
 
     Three trees learn side by side with one-against-all, which stops early: its cost per example
     grows with the number of labels.
@@ -80,7 +85,7 @@ def demo(
     Parameters
     ----------
     examples : int
-        How many tokens to learn.
+        How many functions to learn, at most.
     folder : Path
         Where to write the model and the plot; made if it is not there.
     seed : int
@@ -94,12 +99,14 @@ def demo(
     if folder.exists() and not folder.is_dir():
         raise NotADirectoryError(f"{folder}: this is not a folder; name another with --folder")
     require_writable(folder.resolve())  # beside it: the folder itself may have to be made
-    batches = list(stdlib_tokens(CONTEXT, examples, hash_bits=HASH_BITS, batch_size=BATCH))
-    examples = sum(len(y) for _, y in batches)  # a small standard library may have fewer
+    texts, labels = stdlib_functions(examples, random_state=seed)
+    examples = len(texts)  # the standard library may have fewer
+    starts = range(0, examples, BATCH)
+    batches = [(texts[i : i + BATCH], labels[i : i + BATCH]) for i in starts]
     print(
-        f"Predicting the next token of Python {sys.version.split()[0]}'s standard library from the "
-        f"{CONTEXT} before it.\nThe error is progressive: each token is predicted before it is "
-        "learned, and may be a new label.\n",
+        f"From the text of {examples:,} functions of Python {sys.version.split()[0]}'s standard "
+        f"library to the {len(set(labels)):,} modules they stand in.\nThe error is progressive: "
+        "each function is predicted before it is learned, and may be of a new module.\n",
         file=sys.stderr,
     )
     learners = _learners(examples, seed)
@@ -111,7 +118,7 @@ def demo(
     print(table_text([learner.result() for learner in learners]))
     print(
         f"\n{BASELINE} stopped after {learners[-1].learned:,} examples: its cost for each example "
-        "grows with the labels.\n\nThe three best guesses of each after some pieces of source:\n"
+        "grows with the labels.\n\nWhich module is it? The three best guesses of each:\n"
     )
     print(table_text(_answers(learners)))
     _keep(learners, folder)
@@ -124,12 +131,12 @@ def _learners(examples: int, seed: int) -> list[Learner]:
     return [*trees, Learner(BASELINE, _make(BASELINE, seed), share, BASELINE_SECONDS)]
 
 
-def _make(algorithm: str, seed: int) -> OnlineClassifier:
-    bits = {"bits": 22} if any(p.name == "bits" for p in parameters(algorithm)) else {}
-    return estimator_class(algorithm)(random_state=seed, **bits)
+def _make(algorithm: str, seed: int) -> TextClassifier:
+    bits = {"bits": 24} if any(p.name == "bits" for p in parameters(algorithm)) else {}
+    return TextClassifier(estimator_class(algorithm)(random_state=seed, **bits))
 
 
-def _run(learners: list[Learner], batches: list[tuple[Any, Any]], table: Table) -> None:
+def _run(learners: list[Learner], batches: list[tuple[list[str], list[str]]], table: Table) -> None:
     """Let the learners take turns on two threads, and show how they fare."""
     stop = threading.Event()
     lock = threading.Lock()
@@ -162,17 +169,16 @@ def _run(learners: list[Learner], batches: list[tuple[Any, Any]], table: Table) 
 
 
 def _answers(learners: list[Learner]) -> list[dict[str, str]]:
-    """Return what each learner predicts after some pieces of source."""
-    X = token_contexts(QUESTIONS, CONTEXT, hash_bits=HASH_BITS)
+    """Return what each learner predicts for some texts that no module has."""
     answers = {
         learner.name: [
             " ".join(str(label) for label in row if label is not None)
-            for row in learner.clf.predict_topk(X, k=3)[0]
+            for row in learner.clf.predict_topk(QUESTIONS, k=3)[0]
         ]
         for learner in learners
     }
     return [
-        {"after": question.strip(), **{name: answers[name][i] for name in answers}}
+        {"text": question, **{name: answers[name][i] for name in answers}}
         for i, question in enumerate(QUESTIONS)
     ]
 
