@@ -22,7 +22,8 @@ labeltree train train.txt -m m.labeltree --passes 3 --quiet
 labeltree evaluate m.labeltree test.txt
 
 # fasttext predict-prob model.bin test.txt 3
-labeltree predict m.labeltree test.txt --top 3 --scores | head -n 3
+labeltree predict m.labeltree test.txt --top 3 --scores -o predictions.tsv
+head -n 3 predictions.tsv
 
 # what fastText has not: learn on, one line at a time, and say why
 labeltree train test.txt --resume m.labeltree -m m2.labeltree --quiet

@@ -161,7 +161,7 @@ class Endless(io.RawIOBase):
         return count
 
 
-@pytest.mark.parametrize("format_", ["svmlight", "vw", "tsv", "xmc"])
+@pytest.mark.parametrize("format_", ["svmlight", "vw", "tsv", "xmc", "fasttext", "annif", "jsonl"])
 def test_line_of_100_megabytes_is_an_error(format_):
     with pytest.raises(DataError, match="is too long: expected at most max_line=16777216 bytes"):
         load(Endless(100 * 2**20), format=format_)
@@ -170,6 +170,9 @@ def test_line_of_100_megabytes_is_an_error(format_):
 def test_line_of_100_megabytes_can_be_skipped():
     data = load(Endless(100 * 2**20), format="svmlight", skip_bad_lines=True)
     assert data.y.tolist() == [7]
+    assert data.bad_lines.count == 1
+    data = load(Endless(100 * 2**20), format="fasttext", skip_bad_lines=True)
+    assert list(data.X) == ["7 7:7"]
     assert data.bad_lines.count == 1
 
 

@@ -1,5 +1,6 @@
 import io
 import json
+import os
 import pickle
 import threading
 
@@ -9,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labeltree.data import DataError, load, stream, text
+from labeltree.data.rows import concatenate
 from labeltree.data.source import CHUNK
 from tests.data.rows_check import assert_same, label_lists
 
@@ -17,6 +19,11 @@ FORMATS = {
     "xmc": b"3 9 9\r\n1,2 1:1\n\n3 8:0.5",
     "vw": b"1 2 'x|f a b:2\r\n\n|g c\ncat |f a",
     "tsv": "a\tthe cat\r\n\nb\tnaïve 猫\n\tx".encode(),
+    "fasttext": "__label__a the cat\r\n\n__label__b __label__c naïve 猫\nx".encode(),
+    "annif": "the cat\t<a>\r\n\nnaïve 猫\t<b> <c>\nx\t".encode(),
+    "csv": 'text,label\r\n"the\r\n""cat""",a\r\n\nnaïve 猫,b\n"x,y",'.encode(),
+    "jsonl": '{"text": "the cat", "labels": ["a"]}\r\n\n'
+    '{"text": "naïve 猫", "labels": ["b", 7]}\n{"text": "x"}'.encode(),
 }
 
 
@@ -64,8 +71,8 @@ def test_batches_joined_are_the_whole(format_, batch_size):
         assert rows.n_features == whole.n_features
     assert all(len(batch) == batch_size for batch in batches[:-1])
     assert [labels for batch in batches for labels in label_lists(batch)] == label_lists(whole)
-    joined = np.concatenate([batch.X.data for batch in batches])
-    np.testing.assert_array_equal(joined, whole.X.data)
+    joined = concatenate(batches, rows.vocabulary, rows.n_features)
+    assert_same(joined, whole)
 
 
 def test_ids_mean_the_same_label_in_each_batch():
@@ -84,7 +91,9 @@ def test_width_grows_unless_given():
             assert [batch.X.shape[1] for batch in rows] == widths
 
 
-@pytest.mark.parametrize("format_", ["svmlight", "vw", "tsv"])
+@pytest.mark.parametrize(
+    "format_", ["svmlight", "vw", "tsv", "fasttext", "annif", "csv", "jsonl"]
+)
 @pytest.mark.parametrize("content", [b"", b"\n", b"\n\n", b"\xef\xbb\xbf", b"\r\n"])
 def test_empty_file_has_no_rows(format_, content):
     data = load(io.BytesIO(content), format=format_)
@@ -157,7 +166,11 @@ def test_closed_stream_has_no_rows(tmp_path):
     [
         ("svmlight", {"n_features": 9}),
         ("vw", {"hash_bits": 5}),
-        ("tsv", {"char_ngrams": (2, 3), "word_ngrams": 2, "label_separator": ",", "hash_bits": 9}),
+        ("tsv", {"label_separator": ","}),
+        ("fasttext", {"label_prefix": "__label"}),
+        ("annif", {}),
+        ("csv", {"text": "label,text", "label": "text", "weight": None, "label_separator": " "}),
+        ("jsonl", {"text": "text", "label": None}),
     ],
 )
 def test_settings_survive_json_and_read_alike(format_, options):
@@ -193,18 +206,30 @@ def test_threads_may_share_a_stream():
     ("arguments", "error", "message"),
     [
         (
-            {"path": "a.csv"},
+            {"path": "a.xls"},
             ValueError,
             "cannot tell the format from the name: give format= one of",
         ),
         ({"path": "-"}, ValueError, "cannot tell the format"),
-        ({"format": "csv"}, ValueError, 'unknown format "csv": expected auto, svmlight, xmc'),
+        ({"format": "xls"}, ValueError, 'unknown format "xls": expected auto, svmlight, xmc'),
         ({"batch_size": 0}, ValueError, "batch_size must be an integer from 1"),
         ({"max_line": 2**31}, ValueError, "max_line must be an integer from 1"),
         ({"n_features": 0}, ValueError, "n_features must be an integer from 1"),
         ({"n_features": 2**32 + 1}, ValueError, "n_features must be an integer from 1"),
         ({"hash_bits": 3}, ValueError, 'format "svmlight" has no option "hash_bits"'),
         ({"path": "a.vw", "n_features": 3}, ValueError, 'format "vw" has no option "n_features"'),
+        ({"path": "a.tsv", "n_features": 3}, ValueError, 'format "tsv" has no option "n_features"'),
+        ({"path": "a.tsv", "hash_bits": 3}, ValueError, 'format "tsv" has no option "hash_bits"'),
+        ({"path": "a.csv", "word_ngrams": 2}, ValueError, 'format "csv" has no option'),
+        ({"path": "a.ft", "label_prefix": ""}, ValueError, "label_prefix must be what labels begin"),
+        ({"path": "a.ft", "label_prefix": "a b"}, ValueError, "without spaces, received 'a b'"),
+        ({"path": "a.csv", "delimiter": "::"}, ValueError, "delimiter must be one character"),
+        ({"path": "a.csv", "delimiter": '"'}, ValueError, "other than a quote, received"),
+        ({"path": "a.csv", "text": ""}, ValueError, "text must name one or more fields, received ''"),
+        ({"path": "a.csv", "text": "a,,b"}, ValueError, "text must name one or more fields"),
+        ({"path": "a.jsonl", "text": None}, ValueError, "text must name one or more fields"),
+        ({"path": "a.jsonl", "label_separator": "::"}, ValueError, "label_separator must be None"),
+        ({"path": "a.jsonl", "delimiter": ";"}, ValueError, 'has no option "delimiter"'),
         ({"path": []}, ValueError, "expected at least one file, received none"),
         ({"path": ["a.vw", "b.svm"]}, ValueError, "expected files of one format"),
     ],
@@ -225,6 +250,16 @@ def test_consecutive_rows_are_a_slice(start, stop):
     np.testing.assert_array_equal(part.weight, rows.weight[start:stop])
 
 
+@given(st.integers(-9, 9), st.integers(-9, 12))
+def test_consecutive_texts_are_a_slice(start, stop):
+    text = "".join(f"{i}\t{'é' * i}\n" for i in range(9)) + "\t\n"
+    rows = next(iter(stream(io.BytesIO(text.encode()), format="tsv")))
+    part = rows[start:stop]
+    assert len(part) == len(part.X) == len(range(10)[start:stop])
+    assert part.sets == rows.sets[start:stop]
+    assert list(part.X) == list(rows.X)[start:stop]
+
+
 def test_slices_have_no_step():
     rows = next(iter(stream(io.BytesIO(b"1 1:1\n2 1:1\n"), format="svmlight")))
     with pytest.raises(ValueError, match="without a step"):
@@ -241,6 +276,33 @@ def test_eager_streams_give_what_has_arrived():
     ]
     given = Trickle(b"".join(lines), step=len(lines[0]))
     assert [rows.y.tolist() for rows in stream(given, format="svmlight")] == [[1, 2, 3]]
+
+
+EAGER = {
+    "tsv": [b"a\tone\n", b"b\ttwo\n"],
+    "fasttext": [b"__label__a one\n", b"__label__b two\n"],
+    "annif": [b"one\t<a>\n", b"two\t<b>\n"],
+    "csv": [b"text,label\none,a\n", b'"two",b\n'],
+    "jsonl": [b'{"text": "one", "label": "a"}\n', b'{"text": "two", "label": "b"}\n'],
+}
+
+
+@pytest.mark.parametrize("format_", EAGER)
+def test_texts_come_as_soon_as_a_pipe_has_them(format_):
+    reading, writing = os.pipe()
+    with open(reading, "rb", buffering=0) as pipe, open(writing, "wb", buffering=0) as end:
+        first, second = EAGER[format_]
+        end.write(first)
+        rows = stream(pipe, format=format_, eager=True)
+        batch = next(rows)
+        assert [text.strip() for text in batch.X] == ["one"]
+        assert batch.y.tolist() == ["a"]
+        end.write(second)
+        batch = next(rows)
+        assert [text.strip() for text in batch.X] == ["two"]
+        assert batch.y.tolist() == ["b"]
+        end.close()
+        assert list(rows) == []
 
 
 def test_fraction_read_grows_to_one(tmp_path):

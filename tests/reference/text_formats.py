@@ -1,8 +1,13 @@
-"""Slow, obvious versions of the text parsers: a line in, (labels, {index: value}, weight) out."""
+"""Slow, obvious versions of the text parsers: a line in, (labels, {index: value}, weight) out.
+
+And of what becomes of text: its words, and the features that they are.
+"""
 
 import math
 import re
 import struct
+import unicodedata
+from collections import Counter
 
 MASK = 2**64 - 1
 
@@ -68,27 +73,126 @@ def vw(line, hash_bits):
     return labels, features, weight
 
 
-def tsv(line, *, label_separator, word_ngrams, char_ngrams, lowercase, hash_bits, normalize):
-    """Parse `label<TAB>text`."""
+def tsv(line, label_separator=None):
+    """Parse `label<TAB>text`; the features are the text."""
     label_text, _, text = line.partition("\t")
     labels = label_text.split(label_separator) if label_separator else [label_text]
-    if lowercase:
-        text = re.sub("[A-Z]", lambda match: match[0].lower(), text)
-    words = re.findall("[0-9A-Za-z_\x80-\U0010ffff]+", text)
-    grams = []
+    return unique(labels) if label_text else [], text, 1.0
+
+
+def fasttext(line, prefix="__label__"):
+    """Parse `__label__a __label__b some text`; spaces are as they were."""
+    labels, text = [], ""
+    for token in re.findall("[ \t]+|[^ \t]+", line):
+        if token.startswith(prefix):
+            labels.append(token.removeprefix(prefix))
+        else:
+            text += token
+    return unique(labels), text, 1.0
+
+
+def annif(line):
+    """Parse `text<TAB><uri> <uri>`."""
+    text, _, uris = line.partition("\t")
+    return unique(uri[1:-1] for uri in uris.split()), text, 1.0
+
+
+UNSPACED = (  # how the names of characters begin that are written without spaces between words
+    *("CJK UNIFIED IDEOGRAPH", "CJK COMPATIBILITY IDEOGRAPH", "HIRAGANA", "KATAKANA"),
+    *("HALFWIDTH KATAKANA", "THAI ", "LAO ", "KHMER ", "MYANMAR "),
+)
+UNSPACED_MOST = 3  # characters in a sequence of those
+SEQUENCE = 0.5  # what a sequence of words counts
+WORDS, CHARACTERS = 1, 2  # the seeds of hashes
+PLACES = 2**22  # of counts, which features share
+
+
+def words(text, lowercase=True):
+    """Return the words of a text, and whether each is of a script without spaces."""
+    found, previous = [], None
+    for character in text:
+        category = unicodedata.category(character)
+        if category[0] not in "LNM":
+            previous = None
+            continue
+        unspaced = unicodedata.name(character, "").startswith(UNSPACED)
+        begins = (
+            previous is None
+            or (unspaced != found[-1][1] and category[0] != "M")
+            or (previous == "Ll" and category in ("Lu", "Lt"))
+        )
+        if begins:
+            found.append(("", unspaced))
+        word, is_unspaced = found[-1]
+        found[-1] = (word + (character.casefold() if lowercase else character), is_unspaced)
+        previous = category
+    return found
+
+
+def sequences(word, low, high):
+    """Return the sequences of so many characters."""
+    return [word[i : i + n] for n in range(low, high + 1) for i in range(len(word) - n + 1)]
+
+
+def grams(text, word_ngrams=2, char_ngrams=None, lowercase=True):
+    """Return (what is hashed, the seed, whether it is a sequence of words) of each feature."""
+    found = words(text, lowercase)
+    all_grams = []
     for n in range(1, word_ngrams + 1):
-        for start in range(len(words) - n + 1):
-            grams.append((" ".join(words[start : start + n]), 1))
-    if char_ngrams:
-        for word in words:
-            padded = f" {word} "
-            for n in range(char_ngrams[0], char_ngrams[1] + 1):
-                grams += [(padded[i : i + n], 2) for i in range(len(padded) - n + 1)]
-    features = {}
-    for gram, seed in grams:
-        index = hash_bytes(gram.encode(), seed) % 2**hash_bits
-        features[index] = features.get(index, 0.0) + 1.0
-    if normalize:
-        norm = math.sqrt(sum(value**2 for value in features.values()))
-        features = {index: value / norm for index, value in features.items()}
-    return unique(labels) if label_text else [], features, 1.0
+        for start in range(len(found) - n + 1):
+            part = found[start : start + n]
+            if not any(unspaced for _, unspaced in part):
+                all_grams.append((" ".join(word for word, _ in part), WORDS, n > 1))
+    for word, unspaced in found:
+        if unspaced:
+            characters = sequences(word, 1, UNSPACED_MOST)
+        elif char_ngrams:
+            characters = sequences(f" {word} ", *char_ngrams)
+        else:
+            characters = []
+        all_grams += [(gram, CHARACTERS, False) for gram in characters]
+    return all_grams
+
+
+class TextFeatures:
+    """Texts to rows of weighted features, one text at a time."""
+
+    def __init__(self, hash_bits=24, idf=True, **options):
+        self.hash_bits = hash_bits
+        self.idf = idf
+        self.options = options
+        self.documents = 0
+        self.counts = Counter()
+
+    def features(self, text):
+        """Return (feature, whether it is a sequence of words) as often as it is in the text."""
+        return [
+            (hash_bytes(gram.encode(), seed) % 2**self.hash_bits, sequence)
+            for gram, seed, sequence in grams(text, **self.options)
+        ]
+
+    def count(self, feature):
+        return self.counts[feature % PLACES]
+
+    def is_left_out(self, feature, sequence, counted):
+        """Words are of this text or one before; sequences of one before that had them too."""
+        return self.idf and self.count(feature) + counted < (2 if sequence else 1)
+
+    def row(self, text, counted=False):
+        """Return the row of a text; then count it, if asked to."""
+        found = self.features(text)
+        row = Counter()
+        for feature, sequence in found:
+            if not self.is_left_out(feature, sequence, counted):
+                row[feature] += SEQUENCE if sequence else 1.0
+        if self.idf:
+            row = {feature: self.weight(feature, times) for feature, times in row.items()}
+        if counted:
+            self.documents += 1
+            self.counts.update(feature % PLACES for feature in {f for f, _ in found})
+        norm = math.sqrt(sum(value**2 for value in row.values()))
+        return {feature: value / norm for feature, value in row.items()}
+
+    def weight(self, feature, times):
+        tf = 1 + math.log(times) if times > 1 else times
+        return tf * max(1.0, math.log((1 + self.documents) / (1 + self.count(feature))) + 1)
