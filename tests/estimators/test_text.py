@@ -278,6 +278,8 @@ def test_terminal_and_python_share_models(texts, tmp_path):
     command = [sys.executable, "-m", "labeltree", "predict", str(m), str(data)]
     found = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert found.splitlines() == in_python.predict(X).tolist()
+    train([str(data)], tmp_path / "n", resume=m)  # the other way round
+    assert load(tmp_path / "n").examples_ == 2 * len(X)
 
 
 def test_files_whose_text_part_lies(texts, tmp_path):

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from labeltree import metrics, modelfile
 from labeltree.cli.notes import notes_of
 from labeltree.cli.reading import open_data
-from labeltree.estimators import OnlineClassifier
+from labeltree.estimators import OnlineClassifier, TextClassifier, classifier_of
 from labeltree.metrics import Estimate
 
 # Groups of labels by how often they were learned, as studies of long tails have them.
@@ -46,7 +46,7 @@ def evaluate(
         many true labels there were, and which share of them was predicted first or among five.
     """
     clf, stream = open_data(model, data, format=format, skip_bad_lines=skip_bad_lines)
-    clf.n_jobs = threads
+    classifier_of(clf).n_jobs = threads
     k = min(5, clf.n_labels_)
     truth: list[list[Any]] = []
     best: list[NDArray[Any]] = []
@@ -87,7 +87,10 @@ def _metrics(truth: list[list[Any]], topk: NDArray[Any]) -> dict[str, Estimate]:
 
 
 def _groups(
-    clf: OnlineClassifier, counts: list[int], truth: list[list[Any]], topk: NDArray[Any]
+    clf: OnlineClassifier | TextClassifier,
+    counts: list[int],
+    truth: list[list[Any]],
+    topk: NDArray[Any],
 ) -> dict[str, dict[str, Any]]:
     """Return, for each group of labels, how many of its true labels were found."""
     learned = dict(zip(clf.classes_.tolist(), counts, strict=False))

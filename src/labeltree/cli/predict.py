@@ -13,6 +13,7 @@ from labeltree import modelfile
 from labeltree.cli.outputs import require_output
 from labeltree.cli.reading import expand, open_data
 from labeltree.data import Rows
+from labeltree.estimators import classifier_of
 
 Prediction = list[tuple[Any, float | None]]  # labels and their scores, best first
 
@@ -61,7 +62,7 @@ def predict(
     if output is not None:
         require_output(output, [model, *expand(data)])
     clf, stream = open_data(model, data, format=format, skip_bad_lines=skip_bad_lines)
-    clf.n_jobs = threads
+    classifier_of(clf).n_jobs = threads
     scores = scores or output_format == "svmlight"
     sets = clf.multilabel_ and top is None and not scores
     write = _WRITERS[output_format]

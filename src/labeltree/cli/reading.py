@@ -212,7 +212,7 @@ def reader_settings(
     """Return how the rows that a model was trained on were read, or other files are to be."""
     settings: dict[str, Any] = notes_of(model).get("reader", {})
     if isinstance(clf, TextClassifier):
-        return _text_settings(settings, format, files)
+        return text_settings(settings, format, files)
     if settings.get("format") == "tsv":
         raise ValueError(
             f"{model}: the model was trained on text by a version that kept nothing of how text "
@@ -230,7 +230,7 @@ def reader_settings(
     return settings
 
 
-def _text_settings(settings: dict[str, Any], format_: str, files: Sequence[str]) -> dict[str, Any]:
+def text_settings(settings: dict[str, Any], format_: str, files: Sequence[str]) -> dict[str, Any]:
     """Return how to read texts: as those learned, or as the format of the files has it."""
     if format_ == "auto":
         try:

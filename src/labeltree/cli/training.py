@@ -14,7 +14,15 @@ from labeltree.cli.checkpoint import Every, Run, StopRequest
 from labeltree.cli.display import Display, Row
 from labeltree.cli.labelruns import LabelRuns
 from labeltree.cli.notes import notes_of
-from labeltree.cli.reading import Piece, format_of, names_of, pieces, prefetch, targets_of
+from labeltree.cli.reading import (
+    Piece,
+    format_of,
+    names_of,
+    pieces,
+    prefetch,
+    targets_of,
+    text_settings,
+)
 from labeltree.data import FeatureNames, Rows, stream
 from labeltree.data.formats import Columns, make_format
 from labeltree.data.texts import Texts
@@ -119,17 +127,24 @@ class Training:
                 "from"
             )
         notes = notes_of(checkpoint)
-        if given.params or given.reader_options or given.text_options or given.format != "auto":
+        reader = given.reader_options or given.format != "auto"
+        unread = isinstance(self.clf, TextClassifier) and not notes.get("reader")  # from Python
+        if given.params or given.text_options or (reader and not unread):
             raise ValueError(
                 f"{checkpoint}: the model keeps its parameters, and how lines become rows; leave "
                 "those options out with --resume"
             )
+        if unread and files:
+            format_ = format_of(files, given.format)
+            notes["reader"] = make_format(format_, given.reader_options).settings()
         if not notes.get("reader"):
             raise ValueError(
                 f"{checkpoint}: the model was trained from Python, and how its rows were read is "
                 "not known; train on with partial_fit"
             )
         self.settings = notes["reader"]
+        if isinstance(self.clf, TextClassifier) and files and "-" not in files:
+            self.settings = text_settings(self.settings, "auto", files)
         self.names = names_of(checkpoint)
         keeps = self.names is not None or getattr(self.clf, "keep_names", False)
         if given.keep_names and not keeps:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import os
 from collections.abc import Callable
 from numbers import Integral
@@ -350,7 +349,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
             This model stays as it is.
         """
         features, estimator = self._require()
-        other = copy.copy(self)
+        other = type(self)(**self.get_params(deep=False))
         with estimator._lock.reading:
             other._fitted = Fitted(features._copy(), estimator.compile(drop=drop))
         return other
@@ -475,8 +474,19 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         if "_fitted" in state:  # both parts between two calls that change them
             features, estimator = self._fitted
             with estimator._lock.reading:
-                state["_fitted"] = Fitted(features._copy(), copy.deepcopy(estimator))
+                parts = features.__getstate__(), estimator.__getstate__()
+            state["_fitted"] = (*parts, type(estimator))
         return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        state = dict(state)
+        fitted = state.pop("_fitted", None)
+        super().__setstate__(state)
+        if fitted is not None:
+            features, estimator = TextFeatures(), object.__new__(fitted[2])
+            features.__setstate__(fitted[0])
+            estimator.__setstate__(fitted[1])
+            self._fitted = Fitted(features, estimator)
 
 
 def classifier_of(model: OnlineClassifier | TextClassifier) -> OnlineClassifier:
