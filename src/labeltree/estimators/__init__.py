@@ -17,7 +17,8 @@ from labeltree.estimators.lom_tree import LOMTreeClassifier
 from labeltree.estimators.one_against_all import OneAgainstAllClassifier
 from labeltree.estimators.probability_tree import ProbabilityTreeClassifier
 from labeltree.estimators.recall_tree import RecallTreeClassifier
-from labeltree.estimators.text import TEXT, TextClassifier, classifier_of
+from labeltree.estimators.text import TextClassifier, classifier_of
+from labeltree.estimators.textmodel import TEXT, TextModel
 from labeltree.text import TextFeatures
 
 __all__ = [
@@ -104,7 +105,7 @@ def load(path: str | os.PathLike[str], *, mmap: bool = False) -> OnlineClassifie
         estimator = ESTIMATORS[name]._from_file(header, arrays, borrow=mmap)
         if header.get("text") is None:
             return estimator
-        return TextClassifier._from_file(estimator, header, text)
+        return TextClassifier._from_model(TextModel.from_file(estimator, header, text))
     except ValueError as error:
         raise modelfile.CorruptModelFileError(
             f"{path}: the model file is not consistent: {error}"

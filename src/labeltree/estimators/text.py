@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from numbers import Integral
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.exceptions import NotFittedError
@@ -19,23 +18,15 @@ from labeltree.data.texts import Texts
 from labeltree.estimators.base import OnlineClassifier
 from labeltree.estimators.explanation import Explanation, explain, named_parts, text_parts
 from labeltree.estimators.label_tree import LabelTreeClassifier
+from labeltree.estimators.textmodel import TextModel
 from labeltree.progress import Progress
 from labeltree.text import MOST_NAMES, TextFeatures
 from labeltree.validation import as_weights
 
-TEXT = "text."  # how the names of arrays begin, in a model file, that the features have
-
-
-class Fitted(NamedTuple):
-    """What was learned: both parts, so that a call goes on with those it began with."""
-
-    features: TextFeatures
-    estimator: OnlineClassifier
-
 
 def _has(name: str) -> Callable[[TextClassifier], bool]:
     def check(self: TextClassifier) -> bool:
-        part = self._fitted.estimator if hasattr(self, "_fitted") else self._unfitted_estimator()
+        part = classifier_of(self)
         return hasattr(part, name)
 
     return check
@@ -117,7 +108,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         try:
             new.estimator.fit(rows, y, sample_weight=weight, verbose=verbose)
         except KeyboardInterrupt:
-            if new.estimator.__sklearn_is_fitted__():
+            if new.learned:
                 self._fitted = new
             raise
         self._fitted = new
@@ -139,23 +130,13 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
             The model.
         """
         texts, weight = _checked(X, sample_weight)
-        counted = np.ones(len(texts), bool) if weight is None else weight > 0
         new = self.__dict__.get("_fitted") or self.__dict__.setdefault("_starting", self._new())
-        features, estimator = new
-        with estimator._lock.changing:
-            before = estimator.examples_
-            counted &= self._counting
-            rows = features.learn(texts, counted)
-            try:
-                estimator.partial_fit(rows, y, classes=classes, sample_weight=weight)
-            except BaseException:  # a refused call, or Ctrl-C between two examples
-                learned = estimator.examples_ - before
-                features.forget(texts[learned + np.flatnonzero(counted[learned:])])
-                raise
-            finally:
-                self.__dict__.pop("_starting", None)
-                if estimator.__sklearn_is_fitted__():
-                    self._fitted = new
+        try:
+            new.learn(texts, y, classes, weight)
+        finally:
+            self.__dict__.pop("_starting", None)
+            if new.learned:
+                self._fitted = new
         return self
 
     def learn_one(self, x: str, y: Any, sample_weight: float = 1.0) -> Self:
@@ -185,10 +166,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         again : bool
             Whether they were.
         """
-        self._require().estimator.begin_pass(again=again)
-        self._counting = not again
-
-    _counting = True
+        self._require().begin_pass(again=again)
 
     def predict(self, X: Any) -> Any:
         """Predict the best label of each text, or the set of its labels.
@@ -203,7 +181,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         array of shape (n_texts,), list of lists, or indicator matrix
             In the form in which `y` was given.
         """
-        return self._ask(X, lambda estimator, rows: estimator.predict(rows))
+        return self._require().ask(X, lambda estimator, rows: estimator.predict(rows))
 
     def predict_topk(self, X: Any, k: int = 5) -> tuple[NDArray[Any], NDArray[np.float32]]:
         """Predict the k best labels of each text, best first.
@@ -220,7 +198,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         labels, scores : arrays of shape (n_texts, k)
             As of the classifier.
         """
-        found: tuple[NDArray[Any], NDArray[np.float32]] = self._ask(
+        found: tuple[NDArray[Any], NDArray[np.float32]] = self._require().ask(
             X, lambda estimator, rows: estimator.predict_topk(rows, k)
         )
         return found
@@ -241,7 +219,9 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         array or matrix of shape (n_texts, n_classes)
             As of the classifier.
         """
-        return self._ask(X, lambda estimator, rows: estimator.predict_proba(rows, **options))
+        return self._require().ask(
+            X, lambda estimator, rows: estimator.predict_proba(rows, **options)
+        )
 
     @available_if(_has("label_proba"))
     def label_proba(self, X: Any, y: Any) -> Any:
@@ -259,7 +239,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         array of shape (n_texts,)
             The probabilities.
         """
-        return self._ask(X, lambda estimator, rows: estimator.label_proba(rows, y))
+        return self._require().ask(X, lambda estimator, rows: estimator.label_proba(rows, y))
 
     def predict_one(self, x: str, k: int | None = None) -> Any:
         """Predict for one text.
@@ -276,7 +256,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         label, list of labels, or list of (label, score)
             What `predict` gives for the text; with `k` the labels and scores of `predict_topk`.
         """
-        return self._ask(
+        return self._require().ask(
             _one(x), lambda estimator, rows: estimator.predict_one((rows.indices, rows.data), k)
         )
 
@@ -295,7 +275,9 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         float
             Accuracy, or precision@1.
         """
-        return float(self._ask(X, lambda estimator, rows: estimator.score(rows, y, sample_weight)))
+        return float(
+            self._require().ask(X, lambda estimator, rows: estimator.score(rows, y, sample_weight))
+        )
 
     def explain(self, x: str, k: int = 10) -> Explanation:
         """Predict one text, and again without each of its words.
@@ -324,7 +306,8 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         _one(x)
         if not isinstance(k, Integral) or k < 1:
             raise ValueError(f"k is {k!r}, expected an integer from 1")
-        features, estimator = self._require()
+        model = self._require()
+        features, estimator = model.features, model.estimator
         row, names = features.named_row(x)
         without: list[Any]
         if features.keep_names:
@@ -348,10 +331,8 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         TextClassifier
             This model stays as it is.
         """
-        features, estimator = self._require()
         other = type(self)(**self.get_params(deep=False))
-        with estimator._lock.reading:
-            other._fitted = Fitted(features._copy(), estimator.compile(drop=drop))
+        other._fitted = self._require().compiled(drop)
         return other
 
     def save(
@@ -368,35 +349,14 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         path, notes, attached
             As for the classifier.
         """
-        features, estimator = self._require()
-        with estimator._lock.reading:
-            header, arrays = estimator._contents()
-            header["text"] = {
-                **features.get_params(),
-                "documents": features.documents_,
-                "counting": self._counting,
-            }
-            parts = {TEXT + name: array for name, array in features._arrays().items()}
-        modelfile.write(path, {**header, "notes": notes or {}}, {**arrays, **parts}, attached)
+        self._require().save(path, notes, attached)
 
     @classmethod
-    def _from_file(
-        cls, estimator: OnlineClassifier, header: dict[str, Any], arrays: dict[str, NDArray[Any]]
-    ) -> Self:
-        """Make the model that `save` wrote from its classifier and the rest of its file."""
-        settings = dict(header["text"])
-        documents, counting = settings.pop("documents"), settings.pop("counting")
-        if isinstance(settings["char_ngrams"], list):
-            settings["char_ngrams"] = tuple(settings["char_ngrams"])
-        features = TextFeatures(**settings)
-        features._start()
-        if 2**features.hash_bits != estimator.n_features_in_:
-            raise ValueError("the features of the text are not those of the classifier")
-        features._restore(documents, {n.removeprefix(TEXT): a for n, a in arrays.items()})
-        model = cls(clone(estimator), **settings)
-        model._counting = counting
-        model._fitted = Fitted(features, estimator)
-        return model
+    def _from_model(cls, model: TextModel) -> Self:
+        """Make the estimator that has learned a model."""
+        clf = cls(clone(model.estimator), **model.features.get_params())
+        clf._fitted = model
+        return clf
 
     @property
     def features_(self) -> TextFeatures:
@@ -440,7 +400,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
     def _unfitted_estimator(self) -> OnlineClassifier:
         return LabelTreeClassifier() if self.estimator is None else self.estimator
 
-    def _new(self) -> Fitted:
+    def _new(self) -> TextModel:
         """Return both parts, unfitted."""
         estimator = self._unfitted_estimator()
         if not isinstance(estimator, OnlineClassifier):
@@ -451,42 +411,20 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         names = TextFeatures._get_param_names()
         features = TextFeatures(**{name: getattr(self, name) for name in names})
         features._start()  # which refuses what is wrong with its parameters
-        return Fitted(features, clone(estimator))
+        return TextModel(features, clone(estimator))
 
-    def _require(self) -> Fitted:
-        fitted: Fitted | None = self.__dict__.get("_fitted")
+    def _require(self) -> TextModel:
+        fitted: TextModel | None = self.__dict__.get("_fitted")
         if fitted is None:
             raise NotFittedError(
                 "this TextClassifier has learned nothing yet; call fit or partial_fit first"
             )
         return fitted
 
-    def _ask(self, X: Any, question: Callable[[Any, sp.csr_matrix], Any]) -> Any:
-        """Ask the classifier about texts; nobody learns meanwhile."""
-        features, estimator = self._require()
-        texts = Texts.of(X)
-        with estimator._lock.reading:
-            return question(estimator, features.transform(texts))
-
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = dict(super().__getstate__())
         state.pop("_starting", None)
-        if "_fitted" in state:  # both parts between two calls that change them
-            features, estimator = self._fitted
-            with estimator._lock.reading:
-                parts = features.__getstate__(), estimator.__getstate__()
-            state["_fitted"] = (*parts, type(estimator))
         return state
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        state = dict(state)
-        fitted = state.pop("_fitted", None)
-        super().__setstate__(state)
-        if fitted is not None:
-            features, estimator = TextFeatures(), object.__new__(fitted[2])
-            features.__setstate__(fitted[0])
-            estimator.__setstate__(fitted[1])
-            self._fitted = Fitted(features, estimator)
 
 
 def classifier_of(model: OnlineClassifier | TextClassifier) -> OnlineClassifier:
