@@ -39,6 +39,7 @@ void DocumentCounts::weigh(std::span<const std::uint32_t> features, std::span<fl
 }
 
 void DocumentCounts::count(std::span<const std::uint32_t> features) {
+  ++documents_;
   for (const std::uint32_t feature : features) {
     std::uint32_t& count = counts_.data()[place(feature)];
     count += count < kLargest;
@@ -46,6 +47,7 @@ void DocumentCounts::count(std::span<const std::uint32_t> features) {
 }
 
 void DocumentCounts::forget(std::span<const std::uint32_t> features) {
+  --documents_;
   for (const std::uint32_t feature : features) --counts_.data()[place(feature)];
 }
 

@@ -25,9 +25,7 @@ class DocumentCounts {
 
   void prefetch(std::uint32_t feature) const { __builtin_prefetch(counts_.data() + place(feature)); }
 
-  // Counts a document, or forgets one that was counted; its features, each once, may come in parts.
-  void begin_document() { ++documents_; }
-  void forget_document() { --documents_; }
+  // Counts a document, or forgets one that was counted, by its features, each once.
   void count(std::span<const std::uint32_t> features);
   void forget(std::span<const std::uint32_t> features);
 

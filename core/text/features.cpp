@@ -4,42 +4,47 @@
 
 namespace labeltree::text {
 
-TextFeatures::TextFeatures(const NgramOptions& options, bool idf) : ngrams_(options) {
+TextFeatures::TextFeatures(const NgramOptions& options, bool idf) : options_(options) {
   if (idf) counts_.emplace(options.hash_bits);
 }
 
-void TextFeatures::add(std::string_view text, bool count, Rows& rows) {
-  if (!counts_) {
-    ngrams_.add(text, {}, rows);
-  } else {
-    // In two texts, of which one that is counted now is one.
-    ngrams_.add(text, {&*counts_, count ? 1u : 2u}, rows);
-    rows.merge_features();
-    counts_->weigh(rows.features(), rows.values());
-    if (count) {
-      counts_->begin_document();
-      counts_->count(rows.features());
-      counts_->count(distinct_left_out());
-    }
+// Leaves the row's features merged and weighed, but not finished.
+void TextFeatures::add(std::string_view text, std::uint32_t least, Scratch& scratch,
+                       Rows& rows) const {
+  scratch.ngrams.add(text, {counts_ ? &*counts_ : nullptr, least}, rows);
+  rows.merge_features();
+  if (counts_) {
+    const std::span<const std::uint32_t> features = rows.features();
+    scratch.all.assign(features.begin(), features.end());
+    counts_->weigh(features, rows.values());
   }
   rows.scale_to_unit_length();
+}
+
+void TextFeatures::weigh(std::string_view text, Scratch& scratch, Rows& rows) const {
+  add(text, 2, scratch, rows);
   rows.finish_row();
 }
 
-void TextFeatures::forget(std::string_view text) {
+void TextFeatures::learn(std::string_view text, Scratch& scratch, Rows& rows) {
+  add(text, 1, scratch, rows);  // of the two texts this is one
+  rows.finish_row();
   if (!counts_) return;
-  Rows rows(LabelRule::text);
-  ngrams_.add(text, {}, rows);
-  rows.merge_features();
-  counts_->forget_document();
-  counts_->forget(rows.features());
+  // What was left out of the row is counted all the same; each feature once, whatever it shares.
+  std::vector<std::uint32_t>& all = scratch.all;
+  const std::vector<std::uint32_t>& left_out = scratch.ngrams.left_out();
+  all.insert(all.end(), left_out.begin(), left_out.end());
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  counts_->count(all);
 }
 
-std::span<const std::uint32_t> TextFeatures::distinct_left_out() {
-  left_out_ = ngrams_.left_out();
-  std::sort(left_out_.begin(), left_out_.end());
-  left_out_.erase(std::unique(left_out_.begin(), left_out_.end()), left_out_.end());
-  return left_out_;
+void TextFeatures::forget(std::string_view text, Scratch& scratch) {
+  if (!counts_) return;
+  Rows rows(LabelRule::text);
+  scratch.ngrams.add(text, {}, rows);
+  rows.merge_features();
+  counts_->forget(rows.features());
 }
 
 }  // namespace labeltree::text

@@ -18,20 +18,26 @@ class TextFeatures {
  public:
   TextFeatures(const NgramOptions& options, bool idf);
 
-  // Adds the row of a text, and then counts the text, if asked to.
-  void add(std::string_view text, bool count, Rows& rows);
-  // Takes a text that was counted out of the counts again.
-  void forget(std::string_view text);
+  // What a call works with: any number of threads may weigh, each with its own.
+  struct Scratch {
+    explicit Scratch(const TextFeatures& features) : ngrams(features.options_) {}
+    Ngrams ngrams;
+    std::vector<std::uint32_t> all;  // features of a text
+  };
 
-  std::uint64_t n_features() const { return ngrams_.n_features(); }
+  // Add the row of a text; the second counts the text after that.
+  void weigh(std::string_view text, Scratch& scratch, Rows& rows) const;
+  void learn(std::string_view text, Scratch& scratch, Rows& rows);
+  // Takes a text that was counted out of the counts again.
+  void forget(std::string_view text, Scratch& scratch);
+
   DocumentCounts* counts() { return counts_ ? &*counts_ : nullptr; }
   const DocumentCounts* counts() const { return counts_ ? &*counts_ : nullptr; }
 
  private:
-  std::span<const std::uint32_t> distinct_left_out();
+  void add(std::string_view text, std::uint32_t least, Scratch& scratch, Rows& rows) const;
 
-  Ngrams ngrams_;
-  std::vector<std::uint32_t> left_out_;
+  NgramOptions options_;
   std::optional<DocumentCounts> counts_;
 };
 

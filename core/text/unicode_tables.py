@@ -11,7 +11,8 @@ WORD, LOWER, UPPER, MARK, ALONE, FOLDS = 1, 2, 4, 8, 16, 32
 # Scripts that are written without spaces between words, as the names of their characters begin.
 UNSPACED = (
     *("CJK UNIFIED IDEOGRAPH", "CJK COMPATIBILITY IDEOGRAPH", "HIRAGANA", "KATAKANA"),
-    *("HALFWIDTH KATAKANA", "THAI ", "LAO ", "KHMER ", "MYANMAR "),
+    *("HALFWIDTH KATAKANA", "HENTAIGANA", "IDEOGRAPHIC ITERATION", "IDEOGRAPHIC NUMBER"),
+    *("THAI ", "LAO ", "KHMER ", "MYANMAR "),
 )
 
 

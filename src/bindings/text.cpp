@@ -124,8 +124,13 @@ nb::tuple text_rows(TextFeatures& features, nb::handle data, In<std::int64_t> of
   Rows rows(LabelRule::text, std::move(names));
   {
     const ReleasedGil released;
+    TextFeatures::Scratch scratch(features);
     for (std::size_t i = 0; i < texts.size(); ++i) {
-      features.add(texts[i], counted && counted->data()[i] != 0, rows);
+      if (counted && counted->data()[i] != 0) {
+        features.learn(texts[i], scratch, rows);
+      } else {
+        features.weigh(texts[i], scratch, rows);
+      }
     }
   }
   Batch batch = rows.take();
@@ -135,7 +140,8 @@ nb::tuple text_rows(TextFeatures& features, nb::handle data, In<std::int64_t> of
 void forget_texts(TextFeatures& features, nb::handle data, In<std::int64_t> offsets) {
   const TextsView texts(data, offsets);
   const ReleasedGil released;
-  for (std::size_t i = 0; i < texts.size(); ++i) features.forget(texts[i]);
+  TextFeatures::Scratch scratch(features);
+  for (std::size_t i = 0; i < texts.size(); ++i) features.forget(texts[i], scratch);
 }
 
 nb::tuple counts_to_arrays(const TextFeatures& features) {

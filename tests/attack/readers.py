@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from labeltree.data import DataError, FeatureNames, stream, text
+from labeltree import TextFeatures
+from labeltree.data import DataError, FeatureNames, Texts, lines, stream, text
 from labeltree.data.rows import concatenate
 from tests.attack.cases import check_sentence, repeat, trying
 from tests.attack.columns import column_file
@@ -42,7 +43,29 @@ TEXTS = {
         b"cat\tit purrs, it PURRS\ndog,pet\tit barks \xc3\xa9t\xc3\xa9\n\tno label\n",
         b"a\tb c d e f\r\nb\t\r\nc\tx\ty\n",
     ],
+    "fasttext": [
+        b"__label__cat it purrs\n__label__dog __label__pet it barks \xc3\xa9t\xc3\xa9\nno label\n",
+        b"it __label__a stands __label__b here\r\n\r\n__label__c\r\n",
+    ],
+    "annif": [
+        b"it purrs\t<http://a.org/1> <http://a.org/2>\nit barks \xc3\xa9t\xc3\xa9\t<b>\n"
+        b"no label\t\n",
+        b"a\t<b>\t<c>\r\n\r\n\t<d>\r\n",
+    ],
+    "csv": [
+        b'label,text,w\ncat,"it ""purrs"",\nit PURRS",1\n'
+        b'"dog;pet",it barks \xc3\xa9t\xc3\xa9,0.5\n,,2\n',
+        b'text,w,label\r\n"a\r\nb",1,x\r\n\r\nc d e,3,y\r\n',
+    ],
+    "jsonl": [
+        b'{"text": "it purrs", "labels": ["cat", 7], "w": 1}\n'
+        b'{"text": "\\u00e9t\\u00e9 \\ud83d\\ude00", '
+        b'"label": "dog;pet", "w": 0.5, "more": {"a": [null, true]}}\n{"text": "", "w": "2"}\n',
+        b'{"a": {"text": "b c"}, "text": "d", "labels": null}\r\n\r\n'
+        b'{"text": "e", "labels": -5}\r\n',
+    ],
 }
+OF_TEXT = ("tsv", "fasttext", "annif", "csv", "jsonl")
 
 
 class Dripping(io.RawIOBase):
@@ -70,30 +93,53 @@ def options_of(kind: str, random: random.Random) -> dict[str, Any]:
         if random.random() < 0.2:
             options["n_features"] = random.choice((1, 10, 2**31, 2**32))
         return options
-    options["hash_bits"] = random.choice((1, 10, 24, 31, 32))
+    if kind == "vw":
+        options["hash_bits"] = random.choice((1, 10, 24, 31, 32))
     if kind == "tsv":
         options["label_separator"] = random.choice((None, ",", " "))
-        options["word_ngrams"] = random.choice((1, 2, 5))
-        options["char_ngrams"] = random.choice((None, (1, 3), (16, 16)))
-        options["lowercase"] = random.random() < 0.5
-        options["normalize"] = random.choice(("l2", None))
+    if kind == "fasttext" and random.random() < 0.2:
+        options["label_prefix"] = random.choice(("_", "it", "é"))
+    if kind in ("csv", "jsonl"):
+        options["label_separator"] = random.choice((None, ";"))
+        options["weight"] = random.choice((None, "w"))
+        options["text"] = random.choice(("text", "text", "text,label", "a.text"))
+        if random.random() < 0.1:
+            options["label"] = None
+    if kind == "csv" and random.random() < 0.1:
+        options["delimiter"] = random.choice("\t;|é")
     return options
+
+
+def feature_options(random: random.Random) -> dict[str, Any]:
+    """Return parameters that features of text may have."""
+    return {
+        "word_ngrams": random.choice((1, 2, 5)),
+        "char_ngrams": random.choice((None, (1, 3), (16, 16))),
+        "lowercase": random.random() < 0.5,
+        "hash_bits": random.choice((1, 10, 24, 31)),
+        "idf": random.random() < 0.8,
+        "keep_names": random.random() < 0.2,
+    }
+
+
+def check_texts(texts: Texts, random: random.Random) -> None:
+    """Check that texts can be learned from, and forgotten."""
+    assert len(texts.offsets) == len(texts) + 1, "offsets and texts differ in number"
+    b"".join(text.encode() for text in texts)
+    features = TextFeatures(**feature_options(random))
+    X = features.learn(texts)
+    assert X.shape == (len(texts), 2**features.hash_bits), "rows and texts differ in number"
+    X.check_format(full_check=True)
+    assert np.isfinite(X.data).all(), "a weight that is not finite"
+    assert (X.data > 0).all(), "a weight that is not positive"
+    assert features.transform(texts).shape == X.shape, "rows and texts differ in number"
 
 
 def check_rows(X: Any, labels: Any, weight: Any) -> None:
     """Check what holds of all rows, whatever they were read from."""
-    indptr, indices = X.indptr.astype(np.int64), X.indices.astype(np.int64)
-    assert len(labels.offsets) == X.shape[0] + 1 == len(indptr), "rows and labels differ in number"
-    assert indptr[0] == 0, "the first row does not begin at 0"
-    assert indptr[-1] == len(indices) == len(X.data), "rows end elsewhere than their features"
-    assert (np.diff(indptr) >= 0).all(), "a row has a negative length"
-    if len(indices):
-        assert indices.min() >= 0, "a negative feature"
-        assert indices.max() < X.shape[1], "a feature beyond the width"
-        new_row = np.zeros(len(indices), bool)
-        new_row[indptr[:-1][indptr[:-1] < len(indices)]] = True
-        assert ((np.diff(indices) > 0) | new_row[1:]).all(), "features that do not ascend"
-    assert np.isfinite(X.data).all(), "a value that is not finite"
+    assert len(labels.offsets) == X.shape[0] + 1, "rows and labels differ in number"
+    if not isinstance(X, Texts):
+        check_matrix(X)
     offsets, ids, vocabulary = labels
     assert offsets[0] == 0, "the first labels do not begin at 0"
     assert offsets[-1] == len(ids), "labels end elsewhere than their ids"
@@ -104,6 +150,22 @@ def check_rows(X: Any, labels: Any, weight: Any) -> None:
         assert len(weight) == X.shape[0], "rows and weights differ in number"
         assert np.isfinite(weight).all(), "a weight that is not finite"
         assert (weight >= 0).all(), "a negative weight"
+
+
+def check_matrix(X: Any) -> None:
+    """Check what holds of all matrices."""
+    indptr, indices = X.indptr.astype(np.int64), X.indices.astype(np.int64)
+    assert len(indptr) == X.shape[0] + 1, "rows and their bounds differ in number"
+    assert indptr[0] == 0, "the first row does not begin at 0"
+    assert indptr[-1] == len(indices) == len(X.data), "rows end elsewhere than their features"
+    assert (np.diff(indptr) >= 0).all(), "a row has a negative length"
+    if len(indices):
+        assert indices.min() >= 0, "a negative feature"
+        assert indices.max() < X.shape[1], "a feature beyond the width"
+        new_row = np.zeros(len(indices), bool)
+        new_row[indptr[:-1][indptr[:-1] < len(indices)]] = True
+        assert ((np.diff(indices) > 0) | new_row[1:]).all(), "features that do not ascend"
+    assert np.isfinite(X.data).all(), "a value that is not finite"
 
 
 def read(file: Any, batch_size: int, **options: Any) -> tuple[Any, ...]:
@@ -119,7 +181,12 @@ def read(file: Any, batch_size: int, **options: Any) -> tuple[Any, ...]:
     check_rows(whole.X, whole.labels, whole.weight)
     for message in bad:
         assert message.isprintable(), f"not one line of text: {message!r}"
-    arrays = (whole.X.indptr, whole.X.indices, whole.X.data, *whole.labels[:2])
+    arrays = list(whole.labels[:2])
+    if isinstance(whole.X, Texts):
+        check_texts(whole.X, random.Random(len(whole)))
+        arrays += [whole.X.data, whole.X.offsets]
+    else:
+        arrays += [whole.X.indptr, whole.X.indices, whole.X.data]
     weight = None if whole.weight is None else whole.weight.tolist()
     names = [*map(repr, whole.labels.vocabulary)]
     return ("read", str(whole.X.shape), *(a.tolist() for a in arrays), weight, names, read)
@@ -128,10 +195,10 @@ def read(file: Any, batch_size: int, **options: Any) -> tuple[Any, ...]:
 def compare(contents: list[bytes], options: dict[str, Any], random: random.Random) -> bool:
     """Read texts twice, in pieces of other sizes; return whether they were refused."""
     trying(f"{options}\n".encode() + b"\0\0".join(contents))
-    text.CHUNK = 1 << 13
+    text.CHUNK = lines.CHUNK = 1 << 13
     one = read([io.BytesIO(content) for content in contents], 1 << 20, **options)
     smallest = 1 if len(contents) == 1 else 16  # of many, the smallest pieces would take long
-    text.CHUNK = max(smallest, random.choice((1, 7, 64, 4096)))
+    text.CHUNK = lines.CHUNK = max(smallest, random.choice((1, 7, 64, 4096)))
     most = max(smallest, random.choice((1, 3, 50, 1 << 20)))
     drips = [Dripping(content, most) for content in contents]
     other = read(
@@ -146,11 +213,11 @@ def compare(contents: list[bytes], options: dict[str, Any], random: random.Rando
 
 def text_case(random: random.Random, counts: Counter[str]) -> None:
     """Read a mutated text, or many of them, whose bad lines are skipped: that is quicker."""
-    kind = random.choice(("svmlight", "xmc", "vw", "tsv"))
+    kind = random.choice(("svmlight", "xmc", "vw", *OF_TEXT))
     options = {"format": kind, **options_of(kind, random)}
-    if kind in ("vw", "tsv") and random.random() < 0.2:
+    if kind == "vw" and random.random() < 0.2:
         options["names"] = FeatureNames()
-    many = options["skip_bad_lines"] and kind != "xmc"  # where a header may refuse all
+    many = options["skip_bad_lines"] and kind not in ("xmc", "csv")  # where a header may refuse all
     contents = [mutate(random.choice(TEXTS[kind]), random) for _ in range(64 if many else 1)]
     if not many and random.random() < 0.1:
         contents[0] = random.choice(COMPRESS)(contents[0])

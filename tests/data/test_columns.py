@@ -59,7 +59,7 @@ def test_text_that_is_no_utf8_is_refused(path):
     lengths = pa.py_buffer(np.array([0, 2, 4], np.int32))
     broken = pa.Array.from_buffers(pa.string(), 2, [None, lengths, pa.py_buffer(b"ab\xff\xfe")])
     write(path, label=[1, 2], text=broken)
-    with pytest.raises(DataError, match="cannot be read by pyarrow: .*UTF8") as caught:
+    with pytest.raises(DataError, match=r"cannot be read by pyarrow: .*UTF8") as caught:
         load(path)
     assert caught.value.path == str(path)
 

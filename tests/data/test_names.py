@@ -45,9 +45,11 @@ def test_names_change_no_row():
     assert (one.X != other.X).nnz == 0
 
 
-@pytest.mark.parametrize("format_", ["svmlight", "xmc", "tsv", "fasttext", "csv", "jsonl", "annif", "parquet"])
+@pytest.mark.parametrize(
+    "format_", ["svmlight", "xmc", "tsv", "fasttext", "csv", "jsonl", "annif", "parquet"]
+)
 def test_formats_without_names(format_):
-    with pytest.raises(ValueError, match="has no names of features to keep: expected vw$"):
+    with pytest.raises(ValueError, match=r"has no names of features to keep: expected vw$"):
         stream(io.BytesIO(), format=format_, names=FeatureNames())
 
 

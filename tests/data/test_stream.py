@@ -91,9 +91,7 @@ def test_width_grows_unless_given():
             assert [batch.X.shape[1] for batch in rows] == widths
 
 
-@pytest.mark.parametrize(
-    "format_", ["svmlight", "vw", "tsv", "fasttext", "annif", "csv", "jsonl"]
-)
+@pytest.mark.parametrize("format_", ["svmlight", "vw", "tsv", "fasttext", "annif", "csv", "jsonl"])
 @pytest.mark.parametrize("content", [b"", b"\n", b"\n\n", b"\xef\xbb\xbf", b"\r\n"])
 def test_empty_file_has_no_rows(format_, content):
     data = load(io.BytesIO(content), format=format_)
@@ -221,11 +219,19 @@ def test_threads_may_share_a_stream():
         ({"path": "a.tsv", "n_features": 3}, ValueError, 'format "tsv" has no option "n_features"'),
         ({"path": "a.tsv", "hash_bits": 3}, ValueError, 'format "tsv" has no option "hash_bits"'),
         ({"path": "a.csv", "word_ngrams": 2}, ValueError, 'format "csv" has no option'),
-        ({"path": "a.ft", "label_prefix": ""}, ValueError, "label_prefix must be what labels begin"),
+        (
+            {"path": "a.ft", "label_prefix": ""},
+            ValueError,
+            "label_prefix must be what labels begin",
+        ),
         ({"path": "a.ft", "label_prefix": "a b"}, ValueError, "without spaces, received 'a b'"),
         ({"path": "a.csv", "delimiter": "::"}, ValueError, "delimiter must be one character"),
         ({"path": "a.csv", "delimiter": '"'}, ValueError, "other than a quote, received"),
-        ({"path": "a.csv", "text": ""}, ValueError, "text must name one or more fields, received ''"),
+        (
+            {"path": "a.csv", "text": ""},
+            ValueError,
+            "text must name one or more fields, received ''",
+        ),
         ({"path": "a.csv", "text": "a,,b"}, ValueError, "text must name one or more fields"),
         ({"path": "a.jsonl", "text": None}, ValueError, "text must name one or more fields"),
         ({"path": "a.jsonl", "label_separator": "::"}, ValueError, "label_separator must be None"),

@@ -69,7 +69,9 @@ def test_txt_with_a_header_is_xmc_and_without_is_unknown(tmp_path):
     path.write_bytes(b"1 5 5\n1 1:1\n")
     assert load(path).settings["format"] == "xmc"
     path.write_bytes(b"1 1:1\n")
-    with pytest.raises(ValueError, match="svmlight, xmc, vw, tsv, fasttext, csv, jsonl, annif, parquet, arrow"):
+    with pytest.raises(
+        ValueError, match="svmlight, xmc, vw, tsv, fasttext, csv, jsonl, annif, parquet, arrow"
+    ):
         load(path)
 
 

@@ -99,7 +99,8 @@ def annif(line):
 
 UNSPACED = (  # how the names of characters begin that are written without spaces between words
     *("CJK UNIFIED IDEOGRAPH", "CJK COMPATIBILITY IDEOGRAPH", "HIRAGANA", "KATAKANA"),
-    *("HALFWIDTH KATAKANA", "THAI ", "LAO ", "KHMER ", "MYANMAR "),
+    *("HALFWIDTH KATAKANA", "HENTAIGANA", "IDEOGRAPHIC ITERATION", "IDEOGRAPHIC NUMBER"),
+    *("THAI ", "LAO ", "KHMER ", "MYANMAR "),
 )
 UNSPACED_MOST = 3  # characters in a sequence of those
 SEQUENCE = 0.5  # what a sequence of words counts
@@ -175,8 +176,8 @@ class TextFeatures:
         return self.counts[feature % PLACES]
 
     def is_left_out(self, feature, sequence, counted):
-        """Words are of this text or one before; sequences of one before that had them too."""
-        return self.idf and self.count(feature) + counted < (2 if sequence else 1)
+        """Tell whether it is a sequence of words that no two texts had, with one counted now."""
+        return self.idf and sequence and self.count(feature) + counted < 2
 
     def row(self, text, counted=False):
         """Return the row of a text; then count it, if asked to."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 
-def _one_line(text: str) -> str:
+def one_line(text: str) -> str:
     """Return a text in which names that a file gives cannot end a line or hide."""
     if text.isprintable():
         return text
@@ -27,7 +27,7 @@ class DataError(ValueError):
     """
 
     def __init__(self, message: str, path: str, line: int | None = None) -> None:
-        self.message = _one_line(message)
+        self.message = one_line(message)
         self.path = path
         self.line = line
         where = path if line is None else f"{path}:{line}"

@@ -127,7 +127,7 @@ class FastText(TextFormat):
 
     def __post_init__(self) -> None:
         prefix = self.label_prefix
-        if not isinstance(prefix, str) or not prefix or any(c.isspace() for c in prefix):
+        if not isinstance(prefix, str) or not prefix.isprintable() or " " in prefix or not prefix:
             raise ValueError(
                 f"label_prefix must be what labels begin with, without spaces, received {prefix!r}"
             )
@@ -294,7 +294,7 @@ def detect_format(path: Path) -> str:
     if suffix.lower() == ".txt" and isinstance(path, str | os.PathLike):
         source = Source(path)
         try:
-            line = source.first_line()
+            line = source.first_line().removeprefix(b"\xef\xbb\xbf")
         finally:
             source.close()
         words = line.split()

@@ -20,10 +20,11 @@ class Lines:
         How many lines were given so far, so that this is the number of the last one.
     """
 
-    def __init__(self, source: Source, max_line: int) -> None:
+    def __init__(self, source: Source, max_line: int, errors: str = "strict") -> None:
         self.number = 0
         self._source = source
         self._max_line = max_line
+        self._errors = errors  # what to do with bytes that are not UTF-8
         self._chunk = memoryview(bytearray(CHUNK))
         self._whole: deque[bytes] = deque()
         self._partial = b""
@@ -42,13 +43,14 @@ class Lines:
                 raise StopIteration
         self.number += 1
         line = self._whole.popleft()
-        if len(line) > self._max_line:
+        if len(line.removesuffix(b"\n")) > self._max_line:
+            start = line[: min(60, self._max_line)].decode(errors="replace")
             raise LineError(
-                f"line starting {line[:60].decode(errors='replace')!r} is too long: expected at "
-                f"most max_line={self._max_line} bytes"
+                f"line starting {start!r} is too long: expected at most max_line={self._max_line} "
+                "bytes"
             )
         try:
-            return line.decode("utf-8-sig" if self.number == 1 else "utf-8")
+            return line.decode("utf-8-sig" if self.number == 1 else "utf-8", self._errors)
         except UnicodeDecodeError as error:
             raise LineError(
                 f"byte {error.start + 1} is not valid UTF-8: {line[error.start :][:8]!r}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 from labeltree._core import FeatureNames, ReaderLimits
@@ -191,4 +191,6 @@ def load(
         **options,
     ) as rows:
         whole = concatenate(list(rows), rows.vocabulary, rows.n_features)
+        if not len(whole) and rows.is_text:
+            whole = replace(whole, X=Texts.of([]))
         return Dataset(whole.X, whole.labels, whole.weight, rows.bad_lines, rows.settings)

@@ -8,12 +8,13 @@ from __future__ import annotations
 import csv
 import json
 import math
+import os
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from labeltree.data.errors import BadLine, DataError
+from labeltree.data.errors import BadLine, DataError, one_line
 from labeltree.data.formats import Csv, Fields, JsonLines
 from labeltree.data.lines import LineError, Lines
 from labeltree.data.rows import Label, Labels, Rows
@@ -58,8 +59,8 @@ class RecordStream(Stream):
         self._source: Source | None = None
         self._lines: Lines | None = None
         for path in paths:  # a missing file is better known before hours of reading
-            if not hasattr(path, "read") and name_of(path) != "-":
-                open(path, "rb").close()
+            if isinstance(path, str | os.PathLike) and name_of(path) != "-":
+                os.stat(path)
         self._records = self._all_records(list(paths))
 
     @property
@@ -89,10 +90,12 @@ class RecordStream(Stream):
     def _read(self) -> Rows | None:
         batch: list[Record] = []
         for record in self._records:
-            batch.append(record)
+            if record is not None:
+                batch.append(record)
             if len(batch) >= self._batch_size:
                 break
-            if self._eager and self._lines is not None and not self._lines.at_hand:
+            waits = self._lines is not None and not self._lines.at_hand
+            if batch and self._eager and waits:
                 break
         return self._rows(batch) if batch else None
 
@@ -113,30 +116,35 @@ class RecordStream(Stream):
             self.vocabulary.append(label)
         return known
 
-    def _all_records(self, paths: list[Path]) -> Iterator[Record]:
+    def _all_records(self, paths: list[Path]) -> Iterator[Record | None]:
+        """Yield the records of all files, and None for a line that holds none."""
         for number, path in enumerate(paths):
             self._source = Source(path)
-            self._lines = Lines(self._source, self._max_line)
+            errors = "surrogateescape" if isinstance(self._fields, Csv) else "strict"
+            self._lines = Lines(self._source, self._max_line, errors)
             name = self._source.name
-            records: Iterator[Record | BadLine]
+            records: Iterator[Record | BadLine | None]
             if isinstance(self._fields, Csv):
                 records = csv_records(self._lines, self._fields, name, self._max_line)
             else:
                 records = json_records(self._lines, self._fields, name)
             for found in records:
-                if isinstance(found, Record):
-                    yield found
-                elif self._skip:
-                    self.bad_lines.add([found], 1)
+                if isinstance(found, BadLine):
+                    if not self._skip:
+                        raise DataError(found.message, name, found.line)
+                    self.bad_lines.add([found._replace(message=one_line(found.message))], 1)
+                    yield None
                 else:
-                    raise DataError(found.message, name, found.line)
+                    yield found
             self._source.close()
             self._finished += self._sizes[number] or 0
             self._lines_before += self._lines.number
             self._lines = self._source = None
 
 
-def csv_records(lines: Lines, fields: Csv, name: str, max_line: int) -> Iterator[Record | BadLine]:
+def csv_records(
+    lines: Lines, fields: Csv, name: str, max_line: int
+) -> Iterator[Record | BadLine | None]:
     """Yield the rows of a CSV file, and what is wrong with lines that hold none."""
     csv.field_size_limit(max(csv.field_size_limit(), max_line))
     reader = csv.reader(lines, delimiter=fields.delimiter, strict=True)
@@ -154,12 +162,19 @@ def csv_records(lines: Lines, fields: Csv, name: str, max_line: int) -> Iterator
             yield BadLine(name, line, _csv_words(error))
             continue
         if not cells:  # a blank line
+            yield None
             continue
         if header is None:
             header = cells
+            try:
+                _check_utf8(header)
+            except LineError as error:
+                raise DataError(f"the header cannot be read: {error}", name, line) from error
             _check_header(header, fields, name, line)
+            yield None
             continue
         try:
+            _check_utf8(cells)
             if len(cells) != len(header):
                 raise LineError(
                     f"the row has {len(cells)} cells, expected {len(header)} as in the header"
@@ -171,6 +186,16 @@ def csv_records(lines: Lines, fields: Csv, name: str, max_line: int) -> Iterator
             yield Record(" ".join(filter(None, texts)), labels, weight)
         except LineError as error:
             yield BadLine(name, line, str(error))
+
+
+def _check_utf8(cells: list[str]) -> None:
+    for cell in cells:
+        try:
+            cell.encode()
+        except UnicodeEncodeError as error:
+            around = cell[max(0, error.start - 20) : error.start + 8]
+            shown = around.encode(errors="surrogateescape")
+            raise LineError(f"a cell is not valid UTF-8: {shown!r}") from None
 
 
 def _csv_words(error: Exception) -> str:
@@ -199,7 +224,7 @@ def _check_header(header: list[str], fields: Csv, name: str, line: int) -> None:
             )
 
 
-def json_records(lines: Lines, fields: Fields, name: str) -> Iterator[Record | BadLine]:
+def json_records(lines: Lines, fields: Fields, name: str) -> Iterator[Record | BadLine | None]:
     """Yield the objects of a file of JSON lines, and what is wrong with lines that hold none."""
     while True:
         try:
@@ -210,6 +235,7 @@ def json_records(lines: Lines, fields: Fields, name: str) -> Iterator[Record | B
             yield BadLine(name, lines.number, str(error))
             continue
         if not line.strip():
+            yield None
             continue
         try:
             yield _json_record(line, fields)

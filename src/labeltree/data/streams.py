@@ -38,6 +38,11 @@ class Stream(ABC):
         return self._format.settings()
 
     @property
+    def is_text(self) -> bool:
+        """Whether all rows are texts."""
+        return self._format.is_text
+
+    @property
     @abstractmethod
     def n_features(self) -> int:
         """The width of the matrix: fixed by the format or the options, else by the rows so far."""

@@ -31,11 +31,11 @@ class TextStream(Stream):
         self._eager = eager
         self._sizes = [size_of(path) for path in paths]
         self._finished = 0  # bytes of the files that were read to their end
+        self._source: Source | None = None
         self._reader = format_.reader(limits, names)
         self._chunk = memoryview(bytearray(CHUNK))
         self._start = self._end = 0  # the part of the chunk that is still to be parsed
         self._paths = list(paths)
-        self._source: Source | None = None
         self._open_next()
 
     @property

@@ -85,7 +85,7 @@ class Texts(Sequence[str]):
     @overload
     def __getitem__(self, which: int) -> str: ...
     @overload
-    def __getitem__(self, which: slice | NDArray[Any]) -> Texts: ...
+    def __getitem__(self, which: slice | NDArray[Any] | list[int]) -> Texts: ...
     def __getitem__(self, which: Any) -> str | Texts:
         """Return a text; or some of them, by a slice or an array of numbers."""
         if isinstance(which, slice):
@@ -93,7 +93,7 @@ class Texts(Sequence[str]):
             if step == 1:
                 return Texts(self.data, self.offsets[start : max(start, stop) + 1])
             which = np.arange(start, stop, step)
-        if isinstance(which, np.ndarray):
+        if isinstance(which, np.ndarray | list):
             return self._take(np.arange(len(self))[which])
         begin, end = self.offsets[:-1][which], self.offsets[1:][which]
         return self.data[begin:end].tobytes().decode(errors="replace")
