@@ -27,4 +27,5 @@ head -n 3 predictions.tsv
 
 # what fastText has not: learn on, one line at a time, and say why
 labeltree train test.txt --resume m.labeltree -m m2.labeltree --quiet
-labeltree inspect m2.labeltree --example test.txt:1 | tail -n 12
+labeltree inspect m2.labeltree --example test.txt:1 > why.txt
+tail -n 16 why.txt | head -n 8

@@ -29,7 +29,7 @@ struct Known {
 // occurs, of a sequence of several words 1/2. What is written without spaces has sequences of 1 to kAloneMax characters in place of words.
 class Ngrams {
  public:
-  static constexpr unsigned kAloneMax = 3;
+  static constexpr unsigned kAloneMax = 2;
 
   explicit Ngrams(const NgramOptions& options) : options_(options) {}
 

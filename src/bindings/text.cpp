@@ -16,6 +16,7 @@
 #include "text/fasttext.hpp"
 #include "text/features.hpp"
 #include "text/names.hpp"
+#include "text/plain.hpp"
 #include "text/reader.hpp"
 #include "text/svmlight.hpp"
 #include "text/tsv.hpp"
@@ -256,6 +257,10 @@ void bind_text(nb::module_& m) {
       .def_static(
           "annif",
           [](ReaderLimits limits) { return new Reader(std::make_unique<AnnifParser>(), limits); },
+          "limits"_a)
+      .def_static(
+          "plain",
+          [](ReaderLimits limits) { return new Reader(std::make_unique<PlainParser>(), limits); },
           "limits"_a)
       .def("start_file", &Reader::start_file)
       .def("feed", &feed, "data"_a, "start"_a = 0,

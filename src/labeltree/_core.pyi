@@ -236,6 +236,9 @@ class TextReader:
     @staticmethod
     def annif(limits: ReaderLimits) -> TextReader: ...
 
+    @staticmethod
+    def plain(limits: ReaderLimits) -> TextReader: ...
+
     def start_file(self) -> None: ...
 
     def feed(self, data: bytes | bytearray | memoryview, start: int = 0) -> int:

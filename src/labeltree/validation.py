@@ -26,11 +26,23 @@ def as_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
         X, canonical = as_csr(X, "X")
         if not reset and canonical and _needs_no_check(estimator, X):
             return X
+    if _holds_text(X):
+        raise ValueError(
+            "X holds texts, expected numbers: for texts put TextFeatures before the estimator, as "
+            "TextClassifier does"
+        )
     X = validate_data(estimator, X, reset=reset, accept_sparse="csr", dtype=np.float32, order="C")
     if not canonical:  # which the matrix may not know of itself
         X = sp.csr_matrix((X.data, X.indices, X.indptr), X.shape, copy=True)
         X.sum_duplicates()
     return X
+
+
+def _holds_text(X: Any) -> bool:
+    """Tell whether X is a list or column of texts, by the first."""
+    if getattr(X, "ndim", 1) != 1 or not hasattr(X, "__len__") or isinstance(X, str | dict):
+        return False
+    return len(X) > 0 and isinstance(next(iter(X), None), str)
 
 
 def _needs_no_check(estimator: Any, X: Any) -> bool:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from labeltree import OneAgainstAllClassifier, load
+from labeltree.cli.train import train
 from labeltree.data import load as load_data
 from labeltree.datasets import make_multiclass
 
@@ -178,3 +179,43 @@ def test_model_that_was_trained_from_python(cli, folder, tmp_path):
     measured = json.loads(cli("evaluate", tmp_path / "m", folder / "train.svm", "--json").out)
     assert measured["metrics"]["error"]["value"] < 0.05
     assert measured["groups"] == {}
+
+
+@pytest.fixture(scope="module")
+def spoken(tmp_path_factory):
+    """A folder with a model of texts."""
+    folder = tmp_path_factory.mktemp("spoken")
+    rows = "cat\tit purrs\ndog\tit barks\n" * 50
+    (folder / "a.tsv").write_text(rows)
+    options = {"params": {"bits": 16, "random_state": 0}, "text_options": {"hash_bits": 16}}
+    train([str(folder / "a.tsv")], folder / "m", **options)
+    return folder
+
+
+def test_lines_of_plain_text(cli, spoken, tmp_path):
+    (tmp_path / "q").write_text("it barks\n\nit PURRS\n")
+    out = cli("predict", spoken / "m", tmp_path / "q", "--format", "text").out.splitlines()
+    assert [out[0], out[2]] == ["dog", "cat"]
+    assert len(out) == 3
+
+
+def test_other_formats_and_columns_than_those_learned(cli, refused, spoken, tmp_path):
+    (tmp_path / "q.csv").write_text("says;who\nit barks;dog\nit purrs;cat\n")
+    arguments = [spoken / "m", tmp_path / "q.csv", "--text-column", "says", "--delimiter", ";"]
+    assert cli("evaluate", *arguments, "--label-column", "who").out.startswith("2 examples")
+    assert cli("predict", *arguments).out.splitlines() == ["dog", "cat"]
+    (tmp_path / "q.jsonl").write_text('{"text": "it barks"}\n')
+    assert cli("predict", spoken / "m", tmp_path / "q.jsonl").out == "dog\n"
+    refused("predict", *arguments[:-2], match="give delimiter= (--delimiter)")
+
+
+def test_rows_without_labels_are_left_out_of_an_evaluation(cli, spoken, tmp_path):
+    (tmp_path / "q.tsv").write_text("dog\tit barks\n\tit barks\n")
+    out = cli("evaluate", spoken / "m", tmp_path / "q.tsv").out
+    assert out.splitlines()[:2] == ["1 examples", "1 rows without labels were left out"]
+    assert "error              0.0000" in out
+
+
+def test_a_resumed_model_keeps_its_algorithm(refused, spoken, tmp_path):
+    arguments = ["train", spoken / "a.tsv", "--resume", spoken / "m", "-m", tmp_path / "m"]
+    refused(*arguments, "--algorithm", "lom-tree", match="leave --algorithm out")

@@ -233,7 +233,7 @@ def test_a_quote_that_nothing_closes(read):
         ),
         (b"text,label\nx,y\n", {"weight": "w"}, 'the weight column "w" is not there: give weight='),
         (b"text,label\nx,y\n", {"text": "text,b"}, 'the text column "b" is not there'),
-        (b"text,label,text\nx,y,z\n", {}, 'the text column "text" is twice'),
+        (b"text,label,text\nx,y,z\n", {}, 'the text column "text" is there twice'),
         (b'text,"label\nx,y\n', {}, "the header cannot be read: a quote opens in this row"),
         (b"text,l\xe9\nx,y\n", {}, "the header cannot be read: a cell is not valid UTF-8"),
     ],

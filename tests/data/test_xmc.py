@@ -70,7 +70,8 @@ def test_txt_with_a_header_is_xmc_and_without_is_unknown(tmp_path):
     assert load(path).settings["format"] == "xmc"
     path.write_bytes(b"1 1:1\n")
     with pytest.raises(
-        ValueError, match="svmlight, xmc, vw, tsv, fasttext, csv, jsonl, annif, parquet, arrow"
+        ValueError,
+        match="svmlight, xmc, vw, tsv, fasttext, csv, jsonl, annif, text, parquet, arrow",
     ):
         load(path)
 

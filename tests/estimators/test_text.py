@@ -139,9 +139,9 @@ def test_prediction_changes_nothing(texts, tmp_path):
     ("X", "y", "message"),
     [
         ("one text", ["a"], "X is one text, expected a list of texts"),
-        (["a", None], ["a", "b"], "row 1 of X is None, a NoneType: expected a str"),
-        (["a", 0.5], ["a", "b"], "row 1 of X is 0.5, a float"),
-        ([["a"]], ["a"], r"row 0 of X is \['a'\], a list"),
+        (["a", None], ["a", "b"], "row 1 of X is None, of type NoneType: expected a str"),
+        (["a", 0.5], ["a", "b"], "row 1 of X is 0.5, of type float"),
+        ([["a"]], ["a"], r"row 0 of X is \['a'\], of type list"),
         (np.array([["a"], ["b"]]), ["a", "b"], r"X has shape \(2, 1\), expected one column"),
         (["a"], ["a", "b"], "inconsistent numbers of samples"),
         (["a", "b"], [["a"], ["b"]], "y gives labels as a set a row"),
@@ -238,7 +238,7 @@ def test_explain_says_which_words_decided(texts):
     named = make_model(keep_names=True).fit(X, y).explain("Kind3 unheard")
     assert {part.part for part in named.parts} == {"kind3", "unheard (not met in training)"}
     assert [part.part for part in clf.explain("猫").parts] == ["猫"]
-    with pytest.raises(ValueError, match="x is a list, expected one text"):
+    with pytest.raises(ValueError, match="x is a list, expected one text, a str"):
         clf.explain(["a"])
     with pytest.raises(ValueError, match="k is 0"):
         clf.explain("a", k=0)

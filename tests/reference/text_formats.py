@@ -102,7 +102,7 @@ UNSPACED = (  # how the names of characters begin that are written without space
     *("HALFWIDTH KATAKANA", "HENTAIGANA", "IDEOGRAPHIC ITERATION", "IDEOGRAPHIC NUMBER"),
     *("THAI ", "LAO ", "KHMER ", "MYANMAR "),
 )
-UNSPACED_MOST = 3  # characters in a sequence of those
+UNSPACED_MOST = 2  # characters in a sequence of those
 SEQUENCE = 0.5  # what a sequence of words counts
 WORDS, CHARACTERS = 1, 2  # the seeds of hashes
 PLACES = 2**22  # of counts, which features share

@@ -292,27 +292,33 @@ def test_no_texts_have_no_rows(empty):
 
 
 REFUSED = [
-    ("it purrs", "X is one text, expected a list of texts; for one text use predict_one"),
+    ("it purrs", "X is one text, expected a list of texts: give"),
     (b"it purrs", "X is one text, expected a list of texts"),
     (7, "X is a int, expected a list or column of texts"),
     (None, "X is a NoneType, expected a list or column of texts"),
     ({"a": 1}, "X is a dict, expected a list or column of texts"),
-    (["a", None], "row 1 of X is None, a NoneType: expected a str; leave rows without text out"),
-    (["a", float("nan")], "row 1 of X is nan, a float: expected a str"),
-    (["a", b"b"], "row 1 of X is b'b', a bytes: expected a str"),
-    (["a", ["b"]], "row 1 of X is ['b'], a list: expected a str"),
+    (
+        ["a", None],
+        "row 1 of X is None, of type NoneType: expected a str; leave rows without text out",
+    ),
+    (["a", float("nan")], "row 1 of X is nan, of type float: expected a str"),
+    (["a", b"b"], "row 1 of X is b'b', of type bytes: expected a str"),
+    (["a", ["b"]], "row 1 of X is ['b'], of type list: expected a str"),
     (
         ["a", "b\ud800"],
         "row 1 of X has '\\ud800' at 1, half of a character: expected text that UTF-8",
     ),
-    (np.array(["a", None], object), "row 1 of X is None, a NoneType"),
+    (np.array(["a", None], object), "row 1 of X is None, of type NoneType"),
     (np.array([["a", "b"]]), "X has shape (1, 2), expected one column of texts: give the column"),
     (np.array("a"), "X has shape (), expected one column of texts"),
-    (np.ones(2), "row 0 of X is 1.0, a float: expected a str"),
+    (np.ones(2), "row 0 of X is 1.0, of type float: expected a str"),
     (pd.Series(["a", None], dtype="string"), "row 1 of X is null: expected a text"),
     (pd.Series(["a", None], dtype=object), "row 1 of X is null: expected a text"),
     (pd.Series([1.5, 2.5]), "X is a column of double, expected one of strings"),
-    (pd.DataFrame({"a": ["x"], "b": ["y"]}), "X has the columns a, b, expected one of texts"),
+    (
+        pd.DataFrame({"a": ["x"], "b": ["y"]}),
+        "X is a table with the columns a, b, expected the column of texts",
+    ),
 ]
 
 
@@ -336,7 +342,10 @@ def test_arrow_columns_that_are_refused():
         (pa.array([1, 2]), "X is a column of int64, expected one of strings"),
         (pa.array([b"a"]), "X is a column of binary, expected one of strings"),
         (pa.array([["a"]]), "X is a column of list"),
-        (pa.table({"a": ["x"], "b": ["y"]}), "X has the columns a, b, expected one of texts"),
+        (
+            pa.table({"a": ["x"], "b": ["y"]}),
+            "X is a table with the columns a, b, expected the column of texts",
+        ),
     ]:
         with pytest.raises(ValueError) as caught:  # noqa: PT011
             TextFeatures().learn(column)

@@ -247,6 +247,8 @@ def predict(
         str, typer.Option(help="Of the predictions: tsv, jsonl or svmlight.")
     ] = "tsv",
     format: Format = "auto",  # noqa: A002
+    text_column: TextColumn = None,
+    delimiter: Delimiter = None,
     skip_bad_lines: SkipBadLines = False,
     threads: Threads = 1,
 ) -> None:
@@ -261,6 +263,7 @@ def predict(
         scores=scores,
         output_format=output_format,
         format=format,
+        reader_options=reader_options(None, None, None, text_column, None, delimiter),
         skip_bad_lines=skip_bad_lines,
         threads=threads,
     )
@@ -270,6 +273,10 @@ def evaluate(
     model: Model,
     data: Data,
     format: Format = "auto",  # noqa: A002
+    label_separator: LabelSeparator = None,
+    label_column: LabelColumn = None,
+    text_column: TextColumn = None,
+    delimiter: Delimiter = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write JSON to this file too.")
     ] = None,
@@ -285,7 +292,15 @@ def evaluate(
         from labeltree.cli.reading import expand
 
         require_output(output, [model, *expand(data)])
-    measured = evaluate(model, data, format=format, skip_bad_lines=skip_bad_lines, threads=threads)
+    options = reader_options(None, label_separator, label_column, text_column, None, delimiter)
+    measured = evaluate(
+        model,
+        data,
+        format=format,
+        reader_options=options,
+        skip_bad_lines=skip_bad_lines,
+        threads=threads,
+    )
     if output is not None:
         write(measured, output)
     typer.echo(to_json(measured) if json else report(measured), nl=False)

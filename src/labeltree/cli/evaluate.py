@@ -26,6 +26,7 @@ def evaluate(
     data: Sequence[str],
     *,
     format: str = "auto",  # noqa: A002
+    reader_options: dict[str, Any] | None = None,
     skip_bad_lines: bool = False,
     threads: int = 1,
 ) -> dict[str, Any]:
@@ -35,30 +36,44 @@ def evaluate(
     ----------
     model, data, skip_bad_lines, threads
         As for `labeltree.cli.predict.predict`.
-    format : str
+    format, reader_options
         As for `labeltree.data.stream`.
 
     Returns
     -------
     dict
-        ``examples``; ``metrics``, each with its value and 95 % interval; and ``groups``: for
+        ``examples``, and how many rows ``without_labels`` were left out, of a model that predicts
+        one label; ``metrics``, each with its value and 95 % interval; and ``groups``: for
         labels that were learned often (head), less often (middle), seldom (tail) and never, how
         many true labels there were, and which share of them was predicted first or among five.
     """
-    clf, stream = open_data(model, data, format=format, skip_bad_lines=skip_bad_lines)
+    clf, stream = open_data(
+        model,
+        data,
+        format=format,
+        reader_options=reader_options,
+        skip_bad_lines=skip_bad_lines,
+    )
     classifier_of(clf).n_jobs = threads
     k = min(5, clf.n_labels_)
     truth: list[list[Any]] = []
     best: list[NDArray[Any]] = []
     true_probability: list[NDArray[Any]] = []
+    unlabelled = 0
     with stream:
         for rows in stream:
+            if not clf.multilabel_:
+                labelled = np.flatnonzero(np.diff(rows.labels.offsets))
+                unlabelled += len(rows) - len(labelled)
+                rows = rows.take(labelled) if len(labelled) < len(rows) else rows
+            if not len(rows):
+                continue
             truth.extend(rows.sets)
             best.append(clf.predict_topk(rows.X, k)[0].astype(object))
             if hasattr(clf, "label_proba") and rows.single_label:
                 true_probability.append(clf.label_proba(rows.X, rows.y))
     names = ", ".join(data)
-    if not truth:
+    if not truth and not unlabelled:
         raise ValueError(f"{names}: no rows to evaluate on; give a file with labelled rows")
     if not any(truth):
         raise ValueError(f"{names}: no row has a label to compare with; give labelled rows")
@@ -69,6 +84,7 @@ def evaluate(
     counts = notes_of(model).get("label_counts")
     return {
         "examples": len(truth),
+        **({"without_labels": unlabelled} if unlabelled else {}),
         "metrics": {name: value._asdict() for name, value in measured.items()},
         "groups": {} if counts is None else _groups(clf, counts, truth, topk),
     }
@@ -117,7 +133,10 @@ def _groups(
 
 def report(measured: dict[str, Any]) -> str:
     """Return what was measured as tables to read."""
-    lines = [f"{measured['examples']:,} examples", "", f"{'':<16} {'value':>8}   95 % interval"]
+    left = measured.get("without_labels", 0)
+    lines = [f"{measured['examples']:,} examples"]
+    lines += [f"{left:,} rows without labels were left out"] if left else []
+    lines += ["", f"{'':<16} {'value':>8}   95 % interval"]
     lines += [f"{name:<16} {_cells(value)}" for name, value in measured["metrics"].items()]
     if measured["groups"]:
         recall = list(next(iter(measured["groups"].values())))[-1]

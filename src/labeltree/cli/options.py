@@ -19,7 +19,7 @@ OptionalData = Annotated[
 ]
 Model = Annotated[Path, typer.Argument(help="A model file.", metavar="MODEL")]
 FORMATS = (
-    "auto, svmlight, xmc, vw, tsv, csv, jsonl, fasttext, annif, parquet or arrow; "
+    "auto, svmlight, xmc, vw, tsv, csv, jsonl, fasttext, annif, text, parquet or arrow; "
     "auto goes by name."
 )
 Format = Annotated[str, typer.Option(help=f"Of the data: {FORMATS}")]
@@ -88,7 +88,7 @@ def reader_options(
         "label": label_column,
         "text": text_column,
         "weight": weight_column,
-        "delimiter": delimiter,
+        "delimiter": "\t" if delimiter == "\\t" else delimiter,
     }
     return {name: value for name, value in options.items() if value is not None}
 

@@ -27,6 +27,7 @@ def predict(
     scores: bool = False,
     output_format: str = "tsv",
     format: str = "auto",  # noqa: A002
+    reader_options: dict[str, Any] | None = None,
     skip_bad_lines: bool = False,
     threads: int = 1,
 ) -> None:
@@ -50,7 +51,7 @@ def predict(
         commas. jsonl: an object with the lists ``labels`` and ``scores``. svmlight: the row's own
         label, then ``label:score`` pairs, by label; for labels that are numbers, or are written
         as such.
-    format, skip_bad_lines
+    format, reader_options, skip_bad_lines
         As for `labeltree.data.stream`; all else is read from the model file.
     threads : int
         Number of threads.
@@ -61,7 +62,14 @@ def predict(
         )
     if output is not None:
         require_output(output, [model, *expand(data)])
-    clf, stream = open_data(model, data, format=format, skip_bad_lines=skip_bad_lines)
+    clf, stream = open_data(
+        model,
+        data,
+        format=format,
+        reader_options=reader_options,
+        skip_bad_lines=skip_bad_lines,
+        labelled=output_format == "svmlight",  # which repeats a row's own label
+    )
     classifier_of(clf).n_jobs = threads
     scores = scores or output_format == "svmlight"
     sets = clf.multilabel_ and top is None and not scores

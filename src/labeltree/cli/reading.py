@@ -16,7 +16,7 @@ from labeltree import modelfile
 from labeltree.cli.notes import notes_of
 from labeltree.cli.shuffling import Numbered, Shuffle, numbered, shuffled
 from labeltree.data import FeatureNames, Rows, Stream, stream
-from labeltree.data.formats import FORMATS, detect_common_format
+from labeltree.data.formats import FORMATS, detect_common_format, make_format
 from labeltree.data.rows import concatenate
 from labeltree.data.source import Source
 from labeltree.estimators import OnlineClassifier, TextClassifier, load
@@ -193,12 +193,19 @@ def open_data(
     data: Sequence[str],
     *,
     format: str = "auto",  # noqa: A002
+    reader_options: dict[str, Any] | None = None,
     skip_bad_lines: bool = False,
+    labelled: bool = True,
 ) -> tuple[OnlineClassifier | TextClassifier, Stream]:
     """Load a model, mapped if it is compiled, and open data to be read as those it learned."""
     clf = load(model, mmap=bool(modelfile.read_header(model).get("compiled")))
     files = expand(data)
     settings = reader_settings(model, clf, format, files)
+    if reader_options:
+        name = str(settings.pop("format"))
+        settings = make_format(name, {**settings, **reader_options}).settings()
+    if not labelled and FORMATS[settings["format"]].has_label_column:
+        settings["label"] = None
     eager = "-" in files
     return clf, stream(files, skip_bad_lines=skip_bad_lines, eager=eager, **settings)
 
@@ -238,7 +245,7 @@ def text_settings(settings: dict[str, Any], format_: str, files: Sequence[str]) 
         except (ValueError, OSError):  # its name does not tell: as before
             format_ = settings.get("format", "tsv")
     if settings.get("format") == format_:
-        return settings
+        return dict(settings)
     if not (FORMATS[format_].is_text or format_ in ("parquet", "arrow")):
         raise ValueError(
             f"the model was trained on text, and the data are {format_} rows; give a file of text"

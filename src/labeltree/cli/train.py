@@ -12,7 +12,7 @@ from labeltree.cli.checkpoint import Every, StopRequest
 from labeltree.cli.display import Display
 from labeltree.cli.outputs import require_model_output, require_output, require_writable
 from labeltree.cli.reading import expand, require_labelled
-from labeltree.cli.training import Given, Training
+from labeltree.cli.training import Given, Training, require_algorithm
 from labeltree.estimators import OnlineClassifier, TextClassifier
 from labeltree.validation import as_threads
 
@@ -95,6 +95,7 @@ def train(
     require_writable(model)
     given = Given(format, reader_options or {}, params or {}, text_options or {}, keep_names)
     if resume is not None:
+        require_algorithm(resume, algorithm)
         training.resume(resume, expand(data), passes, holdout, given, shuffle)
     else:
         estimator = estimator_class(algorithm)

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from labeltree.cli.algorithms import estimator_class, name_of, names
+from labeltree import modelfile
+from labeltree.cli.algorithms import DEFAULT_ALGORITHM, estimator_class, name_of, names
 from labeltree.cli.checkpoint import Every, Run, StopRequest
 from labeltree.cli.display import Display, Row
 from labeltree.cli.labelruns import LabelRuns
@@ -442,6 +443,15 @@ class Training:
     def _resume_command(self) -> str:
         data = " -" if "-" in self.run.data else ""
         return f"labeltree train{data} --resume {self.model}"
+
+
+def require_algorithm(checkpoint: Path, algorithm: str) -> None:
+    """Raise if another algorithm is asked for than the one that a model goes on with."""
+    known = modelfile.read_header(checkpoint)["estimator"]
+    if algorithm != DEFAULT_ALGORITHM and names().get(algorithm) != known:
+        raise ValueError(
+            f"{checkpoint}: the model goes on with its own algorithm; leave --algorithm out"
+        )
 
 
 def depth_of(clf: OnlineClassifier | TextClassifier) -> int | None:

@@ -26,6 +26,9 @@ class Format:
     name: ClassVar[str]
     has_names: ClassVar[bool] = False  # whether features are hashed names
     is_text: ClassVar[bool] = False  # whether rows are texts, with no features yet
+    has_label_column: ClassVar[bool] = (
+        False  # whether `label` names it, or is None if there is none
+    )
 
     def settings(self) -> dict[str, object]:
         """Return what, given to `stream`, reads another file in the same way; fit for JSON."""
@@ -150,6 +153,18 @@ class Annif(TextFormat):
 
 
 @dataclass(frozen=True)
+class Plain(TextFormat):
+    """A text a line, without labels: for prediction."""
+
+    name = "text"
+    is_text = True
+
+    def reader(self, limits: ReaderLimits, names: FeatureNames | None) -> TextReader:  # noqa: ARG002
+        """Return a native reader for this format."""
+        return TextReader.plain(limits)
+
+
+@dataclass(frozen=True)
 class Fields(Format):
     """Records with named fields, of which one or more hold text, and one the label or labels.
 
@@ -158,6 +173,7 @@ class Fields(Format):
     """
 
     is_text = True
+    has_label_column = True
     text: str = "text"
     label: str | None = "label"
     weight: str | None = None
@@ -209,6 +225,7 @@ class Columns(Format):
     numeric features if there is neither text nor indices.
     """
 
+    has_label_column = True
     n_features: int | None = None
     label: str | None = "label"
     weight: str | None = None
@@ -240,7 +257,7 @@ class Arrow(Columns):
 
 FORMATS: dict[str, type[Format]] = {
     kind.name: kind
-    for kind in (Svmlight, Xmc, Vw, Tsv, FastText, Csv, JsonLines, Annif, Parquet, Arrow)
+    for kind in (Svmlight, Xmc, Vw, Tsv, FastText, Csv, JsonLines, Annif, Plain, Parquet, Arrow)
 }
 _SUFFIXES = {
     ".svm": "svmlight",

@@ -69,7 +69,8 @@ def stream(
         ``"-"`` is standard input. gzip, bzip2, xz and zstd are recognised by their first bytes.
     format : str, default "auto"
         ``"svmlight"``, ``"xmc"``, ``"vw"``, ``"parquet"``, ``"arrow"``, or one of text: ``"tsv"``,
-        ``"fasttext"``, ``"csv"``, ``"jsonl"``, ``"annif"``. "auto" goes by the extension, and for
+        ``"fasttext"``, ``"csv"``, ``"jsonl"``, ``"annif"``, or ``"text"``, which has no labels.
+        "auto" goes by the extension, and for
         ``.txt`` by whether the first line is an XMC header or begins with ``__label__``.
     batch_size : int, default 8192
         The most rows in a batch.

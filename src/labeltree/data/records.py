@@ -209,16 +209,19 @@ def _csv_words(error: Exception) -> str:
 
 def _check_header(header: list[str], fields: Csv, name: str, line: int) -> None:
     shown = ", ".join(header)[:500]
+    hint = ""
+    if len(header) == 1:
+        hint = "; if cells are not separated by a comma, give delimiter= (--delimiter)"
     for option, column in (
         *(("text", field) for field in fields.text_fields),
         ("label", fields.label),
         ("weight", fields.weight),
     ):
         if column is not None and header.count(column) != 1:
-            lacks = "twice" if column in header else "not there"
+            lacks = "there twice" if column in header else "not there"
             raise DataError(
                 f'the {option} column "{column}" is {lacks}: give {option}= (--{option}-column) '
-                f"one of {shown}",
+                f"one of {shown}{hint}",
                 name,
                 line,
             )

@@ -48,9 +48,7 @@ class Texts(Sequence[str]):
         if isinstance(X, Texts):
             return X
         if isinstance(X, str | bytes):
-            raise ValueError(
-                "X is one text, expected a list of texts; for one text use predict_one or [text]"
-            )
+            raise ValueError("X is one text, expected a list of texts: give [text]")
         if hasattr(X, "__arrow_c_stream__") or hasattr(X, "__arrow_c_array__"):
             found = _from_arrow(X)
             if found is not None:
@@ -128,8 +126,8 @@ def _refuse(values: list[Any]) -> None:
         if not isinstance(value, str):
             shown = repr(value)[:_SHOWN]
             raise ValueError(
-                f"row {row} of X is {shown}, a {type(value).__name__}: expected a str; leave rows "
-                "without text out, or give them an empty one"
+                f"row {row} of X is {shown}, of type {type(value).__name__}: expected a str; leave "
+                "rows without text out, or give them an empty one"
             )
         try:
             value.encode()
@@ -153,7 +151,8 @@ def _from_arrow(X: Any) -> Texts | None:
     if pa.types.is_struct(column.type):
         fields = [column.type.field(i).name for i in range(column.type.num_fields)]
         raise ValueError(
-            f"X has the columns {', '.join(fields)}, expected one of texts: give the column alone"
+            f"X is a table with the columns {', '.join(fields)}, expected the column of texts, as "
+            f"X[{fields[0]!r}]"
         )
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()

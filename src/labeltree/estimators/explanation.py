@@ -18,7 +18,7 @@ class Part(NamedTuple):
 
     part: str
     change: float  # of the score of the best label
-    label: Any  # the best one then
+    best_without: Any  # the best label then
 
 
 class Explanation(NamedTuple):

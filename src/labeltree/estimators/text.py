@@ -436,7 +436,7 @@ def classifier_of(model: OnlineClassifier | TextClassifier) -> OnlineClassifier:
 
 def _one(x: Any) -> list[str]:
     if not isinstance(x, str):
-        raise ValueError(f"x is a {type(x).__name__}, expected one text; for several use predict")
+        raise ValueError(f"x is a {type(x).__name__}, expected one text, a str")
     return [x]
 
 
