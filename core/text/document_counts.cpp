@@ -51,6 +51,12 @@ void DocumentCounts::forget(std::span<const std::uint32_t> features) {
   for (const std::uint32_t feature : features) --counts_.data()[place(feature)];
 }
 
+bool DocumentCounts::may_forget(std::span<const std::uint32_t> features) const {
+  return documents_ > 0 && std::all_of(features.begin(), features.end(), [&](std::uint32_t feature) {
+           return of(feature) > 0;
+         });
+}
+
 void DocumentCounts::used(std::vector<std::uint32_t>& places, std::vector<std::uint32_t>& counts) const {
   counts_.visit_rows(1, [&](std::size_t place) {
     const std::uint32_t count = counts_.data()[place];

@@ -28,6 +28,7 @@ class DocumentCounts {
   // Counts a document, or forgets one that was counted, by its features, each once.
   void count(std::span<const std::uint32_t> features);
   void forget(std::span<const std::uint32_t> features);
+  bool may_forget(std::span<const std::uint32_t> features) const;
 
   std::uint64_t documents() const { return documents_; }
   // The counts that are not zero, in the order of their places.

@@ -1,6 +1,7 @@
 #include "text/features.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 
 namespace labeltree::text {
 
@@ -44,6 +45,9 @@ void TextFeatures::forget(std::string_view text, Scratch& scratch) {
   Rows rows(LabelRule::text);
   scratch.ngrams.add(text, {}, rows);
   rows.merge_features();
+  if (!counts_->may_forget(rows.features())) {
+    throw std::invalid_argument("a text that is to be forgotten was never counted");
+  }
   counts_->forget(rows.features());
 }
 

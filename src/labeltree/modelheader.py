@@ -128,7 +128,9 @@ def _check_text(text: Any) -> None:
         return
     _require(isinstance(text, dict), "text", text, "an object")
     _check_names("text", text, _TEXT)
-    _require(_is_count(text["documents"]), "text.documents", text["documents"], "a number from 0")
+    documents = text["documents"]
+    fits = _is_count(documents) and documents < 2**53
+    _require(fits, "text.documents", documents, "a number from 0 to 2^53")
     for name in ("counting", "lowercase", "idf", "keep_names"):
         _require(isinstance(text[name], bool), f"text.{name}", text[name], "true or false")
 

@@ -209,7 +209,7 @@ def test_bad_rows_of_csv_are_named_or_skipped(read, line, message):
 
 def test_a_quote_that_nothing_closes(read):
     content = b'text,label\nx,a\n"y,b\nz,c\n'
-    message = "a quote opens in this row, and none closes it"
+    message = "a quote opens in this row, and none closes it (lines 3 to 4)"
     with pytest.raises(DataError) as caught:
         read(content, format="csv")
     assert str(caught.value) == f"train:3: {message}"
@@ -365,3 +365,16 @@ def test_an_empty_file_has_no_texts(format_):
 def test_label_prefix_must_be_text():
     with pytest.raises(ValueError, match="label_prefix must be"):
         load(io.BytesIO(b"a"), format="fasttext", label_prefix="\ud800")
+
+
+def test_a_quote_that_nothing_closes_takes_max_line_bytes_at_most():
+    content = b"text,label\n" + b'"open,x\n' + b"row,y\n" * 1000
+    data = load(io.BytesIO(content), format="csv", skip_bad_lines=True, max_line=300)
+    assert 900 < len(data) < 1000
+    assert "(lines 2 to " in data.bad_lines.first[0].message
+
+
+@pytest.mark.parametrize("options", [{"label": 3}, {"weight": {}}, {"text": 1}])
+def test_names_of_fields_are_text(options):
+    with pytest.raises(ValueError, match="must name"):
+        load(io.BytesIO(b"{}"), format="jsonl", **options)

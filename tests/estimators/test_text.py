@@ -296,6 +296,12 @@ def test_files_whose_text_part_lies(texts, tmp_path):
     refused(lambda h, _: h["text"].pop("idf"), "text lacks idf")
     refused(lambda h, _: h["text"].update(idf=1), "text.idf is 1")
     refused(lambda h, _: h["text"].update(documents=-1), "text.documents is -1")
+    refused(lambda h, _: h["text"].update(documents=2**60), "text.documents is")
+    refused(lambda h, _: h["text"].update(documents=0), "of no documents")
+    refused(
+        lambda _, a: a.update({"text.name_features": a["text.name_features"] + 2**20}),
+        "a name is of no feature",
+    )
     refused(lambda h, _: h["text"].update(hash_bits=30), "are not those of the classifier")
     refused(lambda h, _: h["text"].update(hash_bits=2**40), "hash_bits")
     refused(lambda h, _: h["text"].update(word_ngrams=[1]), "word_ngrams")
@@ -332,3 +338,65 @@ def test_threads_learn_and_predict(texts):
         thread.join()
     assert failures == []
     assert clf.features_.documents_ == clf.examples_ == 600
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
+def test_what_ends_the_counting_is_not_counted(texts, tmp_path, monkeypatch, error):
+    X, y = texts
+    clf = make_model(keep_names=True).partial_fit(X[:100], y[:100])
+    before = content(clf, tmp_path / "a")
+    rows = TextFeatures._rows
+
+    def failing(self, texts, marks, names=None):
+        rows(self, texts[:37], marks[:37], names)  # some were counted
+        raise error
+
+    monkeypatch.setattr(TextFeatures, "_rows", failing)
+    with pytest.raises(error):
+        clf.partial_fit(X[100:], y[100:])
+    monkeypatch.setattr(TextFeatures, "_rows", rows)
+    assert content(clf, tmp_path / "b") == before
+
+
+def test_a_refused_call_leaves_no_names(texts, tmp_path):
+    clf = make_model(keep_names=True).partial_fit(*texts)
+    before = content(clf, tmp_path / "a")
+    with pytest.raises(ValueError, match="a set a row"):
+        clf.partial_fit(["words never met"], [["a", "b"]])
+    assert content(clf, tmp_path / "a") == before
+
+
+def test_fit_is_not_lost_to_a_call_that_was_running(texts, monkeypatch):
+    X, y = texts
+    clf = make_model().partial_fit(X, y)
+    learner = type(clf.estimator_)
+    learn, started, fitted = learner._learn, threading.Event(), threading.Event()
+
+    def slow(self, batch, order, **options):
+        if threading.current_thread() is thread:
+            started.set()
+            assert fitted.wait(20)
+        learn(self, batch, order, **options)
+
+    monkeypatch.setattr(learner, "_learn", slow)
+    thread = threading.Thread(target=clf.partial_fit, args=(X, y))
+    thread.start()
+    assert started.wait(20)
+    clf.fit(["one", "two"], ["a", "b"])
+    fitted.set()
+    thread.join()
+    assert clf.classes_.tolist() == ["a", "b"]
+
+
+def test_numbers_of_numpy_are_saved(texts, tmp_path):
+    params = {"word_ngrams": np.int64(2), "char_ngrams": (np.int64(3), np.int64(4))}
+    params |= {"hash_bits": np.int64(16), "idf": np.bool_(True), "keep_names": np.bool_(True)}
+    clf = TextClassifier(LabelTreeClassifier(random_state=0, bits=16), **params).fit(*texts)
+    clf.save(tmp_path / "m")
+    assert load(tmp_path / "m").predict(texts[0]).tolist() == clf.predict(texts[0]).tolist()
+
+
+def test_long_texts_are_explained_by_some_of_their_words(texts):
+    long = " ".join(f"word{i}" for i in range(20_000))
+    for keep_names in (False, True):
+        assert make_model(keep_names=keep_names).fit(*texts).explain(long).parts

@@ -437,3 +437,13 @@ def test_features_that_share_a_count_are_counted_once():
     assert features._core.counts()[1].tolist() == [1, 1]
     features.forget(["a b c d e"])
     assert features._core.counts()[1].tolist() == []
+
+
+def test_only_what_was_counted_can_be_forgotten():
+    features = TextFeatures(hash_bits=16).fit(["it purrs"])
+    with pytest.raises(ValueError, match="was never counted"):
+        features.forget(["it barks"])
+    features.forget(["it purrs"])
+    with pytest.raises(ValueError, match="was never counted"):
+        features.forget([""])
+    assert features.documents_ == 0

@@ -85,13 +85,15 @@ def explain(model: Path, clf: OnlineClassifier | TextClassifier, example: str) -
     kept = names_of(model)
     own = None if kept is None else FeatureNames()
     row = read(line, own)  # before any part of it, so that a bad one is reported as it is
+    without: Callable[[int], Any]
     if kept is None or own is None:
-        parts, without = _tokens(line, settings["format"], read)
+        parts, rows = _tokens(line, settings["format"], read)
+        without = rows.__getitem__
     else:
         all_kept = len(kept) < kept.limit
         parts, without = named_parts(row, own.to_dict(), kept.to_dict(), all_kept=all_kept)
     k = min(_CANDIDATES, clf.n_labels_)
-    labels, left_out = explain_parts(clf.predict_topk, row, parts, without.__getitem__, k)
+    labels, left_out = explain_parts(clf.predict_topk, row, parts, without, k)
     path = clf.tree_.path(row) if hasattr(type(clf), "tree_") else []
     return Explanation(shown, path, labels, left_out)
 

@@ -183,6 +183,10 @@ class Fields(Format):
         check_separator(self.label_separator)
         if not isinstance(self.text, str) or not all(self.text_fields):
             raise ValueError(f"text must name one or more fields, received {self.text!r}")
+        for option in ("label", "weight"):
+            value = getattr(self, option)
+            if value is not None and not isinstance(value, str):
+                raise ValueError(f"{option} must name a field or be None, received {value!r}")
 
     @property
     def text_fields(self) -> list[str]:

@@ -26,8 +26,13 @@ class Lines:
         self._max_line = max_line
         self._errors = errors  # what to do with bytes that are not UTF-8
         self._chunk = memoryview(bytearray(CHUNK))
+        self._record = 0  # bytes of a record's lines
         self._whole: deque[bytes] = deque()
         self._partial = b""
+
+    def begin_record(self) -> None:
+        """Begin a record, whose lines may have `max_line` bytes together."""
+        self._record = 0
 
     @property
     def at_hand(self) -> bool:
@@ -43,7 +48,8 @@ class Lines:
                 raise StopIteration
         self.number += 1
         line = self._whole.popleft()
-        if len(line.removesuffix(b"\n")) > self._max_line:
+        self._record += len(line)
+        if len(line.removesuffix(b"\n")) > self._max_line or self._record > self._max_line + 1:
             start = line[: min(60, self._max_line)].decode(errors="replace")
             raise LineError(
                 f"line starting {start!r} is too long: expected at most max_line={self._max_line} "

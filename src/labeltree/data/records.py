@@ -151,6 +151,7 @@ def csv_records(
     header: list[str] | None = None
     while True:
         line = lines.number + 1
+        lines.begin_record()
         try:
             cells = next(reader)
         except StopIteration:
@@ -159,7 +160,8 @@ def csv_records(
             if header is None:
                 words = f"the header cannot be read: {_csv_words(error)}"
                 raise DataError(words, name, line) from error
-            yield BadLine(name, line, _csv_words(error))
+            more = f" (lines {line:,} to {lines.number:,})" if lines.number > line else ""
+            yield BadLine(name, line, _csv_words(error) + more)
             continue
         if not cells:  # a blank line
             yield None
@@ -230,6 +232,7 @@ def _check_header(header: list[str], fields: Csv, name: str, line: int) -> None:
 def json_records(lines: Lines, fields: Fields, name: str) -> Iterator[Record | BadLine | None]:
     """Yield the objects of a file of JSON lines, and what is wrong with lines that hold none."""
     while True:
+        lines.begin_record()
         try:
             line = next(lines)
         except StopIteration:

@@ -154,12 +154,12 @@ def _from_arrow(X: Any) -> Texts | None:
             f"X is a table with the columns {', '.join(fields)}, expected the column of texts, as "
             f"X[{fields[0]!r}]"
         )
-    if isinstance(column, pa.ChunkedArray):
-        column = column.combine_chunks()
-        if isinstance(column, pa.ChunkedArray):  # of pieces that are too large for one
-            column = pa.concat_arrays(column.cast(pa.large_string()).chunks)
     if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
+        column = column.cast(column.type.value_type)
+    if isinstance(column, pa.ChunkedArray):
+        if pa.types.is_string(column.type):  # whose offsets may be too small for all chunks
+            column = column.cast(pa.large_string())
+        column = column.combine_chunks()
     return from_arrow_column(column)
 
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 SHOWN = 15  # parts
+TRIED = 500  # of them: each takes a prediction
 
 
 class Part(NamedTuple):
@@ -68,18 +69,18 @@ def explain(
     return Explanation([pair for pair in ranked if pair[0] is not None], found[:SHOWN])
 
 
-def text_parts(text: str) -> tuple[list[str], list[str]]:
-    """Return the words of a text, or characters where there are no spaces, and it without each."""
+def text_parts(text: str) -> tuple[list[str], Callable[[int], str]]:
+    """Return words of a text, or characters where there are no spaces, and it without one."""
     words, joiner = text.split(), " "
     if len(words) < 2:
         words, joiner = list(text.strip()), ""
-    return words, [joiner.join(words[:i] + words[i + 1 :]) for i in range(len(words))]
+    return words[:TRIED], lambda i: joiner.join(words[:i] + words[i + 1 :])
 
 
 def named_parts(
     row: Any, own: dict[int, str], kept: dict[int, str], *, all_kept: bool
-) -> tuple[list[str], list[Any]]:
-    """Return the names of a row's features, and the row without each of them.
+) -> tuple[list[str], Callable[[int], Any]]:
+    """Return the names of a row's features, and the row without one of them.
 
     Parameters
     ----------
@@ -92,15 +93,19 @@ def named_parts(
     all_kept : bool
         Whether those were all there were.
     """
-    parts, rows = [], []
-    for at, index in enumerate(row.indices.tolist()):
+    heaviest = np.sort(np.argsort(-np.abs(row.data), kind="stable")[:TRIED])
+    parts = []
+    for index in row.indices[heaviest].tolist():
         name = own.get(index, f"#{index}")
         if index not in kept:
             name += " (not met in training)" if all_kept else ""
         elif kept[index] != name:
             name += f" (hashed as {kept[index]} was)"
         parts.append(name)
+
+    def without(i: int) -> Any:
         left = row.copy()
-        left.data[at] = 0
-        rows.append(left)
-    return parts, rows
+        left.data[heaviest[i]] = 0
+        return left
+
+    return parts, without

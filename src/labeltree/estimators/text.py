@@ -130,13 +130,17 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
             The model.
         """
         texts, weight = _checked(X, sample_weight)
-        new = self.__dict__.get("_fitted") or self.__dict__.setdefault("_starting", self._new())
+        known: TextModel | None = self.__dict__.get("_fitted")
+        if known is not None:
+            known.learn(texts, y, classes, weight)
+            return self
+        new = self.__dict__.setdefault("_starting", self._new())  # of several threads that come
         try:
             new.learn(texts, y, classes, weight)
         finally:
             self.__dict__.pop("_starting", None)
             if new.learned:
-                self._fitted = new
+                self.__dict__.setdefault("_fitted", new)  # `fit` may have made another
         return self
 
     def learn_one(self, x: str, y: Any, sample_weight: float = 1.0) -> Self:
@@ -294,7 +298,8 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         Explanation
             ``labels``, the k best with their scores; and ``parts``, the words that changed the best
             label's score most when they were left out, with that change; with `keep_names` the
-            features, by their names.
+            features, by their names. Of a long text the first 500 words are tried, or the 500
+            heaviest features.
 
         Examples
         --------
@@ -309,14 +314,16 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         model = self._require()
         features, estimator = model.features, model.estimator
         row, names = features.named_row(x)
-        without: list[Any]
         if features.keep_names:
             kept = features.names_
             parts, without = named_parts(row, names, kept, all_kept=len(kept) < MOST_NAMES)
         else:
-            parts, texts = text_parts(x)
-            without = [features.transform([text]) for text in texts]
-        return explain(estimator.predict_topk, row, parts, without.__getitem__, int(k))
+            parts, text_without = text_parts(x)
+
+            def without(i: int) -> Any:
+                return features.transform([text_without(i)])
+
+        return explain(estimator.predict_topk, row, parts, without, int(k))
 
     def compile(self, *, drop: float = 0.0) -> Self:
         """Return a smaller model that only predicts, with the same features.

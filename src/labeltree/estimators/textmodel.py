@@ -37,15 +37,16 @@ class TextModel:
         features, estimator = self.features, self.estimator
         counted = np.ones(len(texts), bool) if weight is None else weight > 0
         with estimator._lock.changing:
-            before = estimator.examples_
-            counted &= self.counting
-            rows = features.learn(texts, counted)
+            examples, documents = estimator.examples_, features.documents_
+            marked = np.flatnonzero(counted & self.counting)  # which are counted in this order
             try:
+                rows, names = features.learn_unnamed(texts, marked)
                 estimator.partial_fit(rows, y, classes=classes, sample_weight=weight)
-            except BaseException:  # a refused call, or Ctrl-C between two examples
-                learned = estimator.examples_ - before
-                features.forget(texts[learned + np.flatnonzero(counted[learned:])])
+            except BaseException:  # a refused call, no memory, or Ctrl-C at any moment
+                known = marked[: features.documents_ - documents]
+                features.forget(texts[known[known >= estimator.examples_ - examples]])
                 raise
+            features.add_names(names)
 
     def begin_pass(self, *, again: bool) -> None:
         """Tell whether the texts to come were learned before."""
@@ -74,7 +75,7 @@ class TextModel:
         with self.estimator._lock.reading:
             header, arrays = self.estimator._contents()
             header["text"] = {
-                **self.features.get_params(),
+                **self.features.settings(),
                 "documents": self.features.documents_,
                 "counting": self.counting,
             }

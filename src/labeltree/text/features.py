@@ -54,7 +54,7 @@ class TextFeatures(TransformerMixin, BaseEstimator):
     Attributes
     ----------
     documents_ : int
-        The number of texts counted.
+        The number of texts counted; without `idf` none are.
     names_ : dict of int to str
         With `keep_names`: the names of features, by their columns.
 
@@ -110,7 +110,7 @@ class TextFeatures(TransformerMixin, BaseEstimator):
         """
         texts = Texts.of(X)
         self._start()
-        self._rows(texts, np.ones(len(texts), np.uint8))
+        self._rows(texts, np.ones(len(texts), np.uint8), self._names)
         return self
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002
@@ -129,7 +129,7 @@ class TextFeatures(TransformerMixin, BaseEstimator):
         texts = Texts.of(X)
         if not hasattr(self, "_core"):
             self._start()
-        self._rows(texts, np.ones(len(texts), np.uint8))
+        self._rows(texts, np.ones(len(texts), np.uint8), self._names)
         return self
 
     def transform(self, X: Any) -> sp.csr_matrix:
@@ -189,7 +189,44 @@ class TextFeatures(TransformerMixin, BaseEstimator):
         if not hasattr(self, "_core"):
             self._start()
         marks = np.ones(len(texts), bool) if counted is None else np.asarray(counted, bool)
-        return self._rows(texts, marks.astype(np.uint8))
+        return self._rows(texts, marks.astype(np.uint8), self._names)
+
+    def learn_unnamed(
+        self, X: Any, marked: NDArray[np.intp]
+    ) -> tuple[sp.csr_matrix, _core.FeatureNames | None]:
+        """Do as `learn`, but leave it to `add_names` to keep the names that the texts brought.
+
+        Parameters
+        ----------
+        X : sequence of str, array, or column of pandas or Arrow
+            The texts.
+        marked : array of int
+            The numbers of those to count.
+
+        Returns
+        -------
+        rows : csr_matrix
+            As of `learn`.
+        names : FeatureNames or None
+            For `add_names`.
+        """
+        texts = Texts.of(X)
+        marks = np.zeros(len(texts), np.uint8)
+        marks[marked] = 1
+        names = _core.FeatureNames(MOST_NAMES) if self._names is not None else None
+        return self._rows(texts, marks, names), names
+
+    def add_names(self, names: _core.FeatureNames | None) -> None:
+        """Keep names of features.
+
+        Parameters
+        ----------
+        names : FeatureNames or None
+            What `learn_unnamed` returned.
+        """
+        if names is not None and self._names is not None:
+            with self._lock.changing:
+                self._names.extend(*names.arrays())
 
     def forget(self, X: Any) -> None:
         """Take texts that were counted out of the counts again.
@@ -234,7 +271,7 @@ class TextFeatures(TransformerMixin, BaseEstimator):
 
     @property
     def documents_(self) -> int:
-        """The number of texts counted."""
+        """The number of texts counted; without `idf` none are."""
         check_is_fitted(self)
         return int(self._core.documents)
 
@@ -278,12 +315,28 @@ class TextFeatures(TransformerMixin, BaseEstimator):
         tags.input_tags.two_d_array = False
         return tags
 
+    def settings(self) -> dict[str, Any]:
+        """Return the parameters as plain values, fit for JSON.
+
+        Returns
+        -------
+        dict
+            By name.
+        """
+        return {
+            "word_ngrams": int(self.word_ngrams),
+            "char_ngrams": None if self.char_ngrams is None else [int(n) for n in self.char_ngrams],
+            "lowercase": bool(self.lowercase),
+            "hash_bits": int(self.hash_bits),
+            "idf": bool(self.idf),
+            "keep_names": bool(self.keep_names),
+        }
+
     def _start(self) -> None:
         """Begin with no counts."""
         self._validate_params()
-        low, high = self._characters()
         options = _core.NgramOptions(
-            self.word_ngrams, (low, high), bool(self.lowercase), self.hash_bits
+            int(self.word_ngrams), self._characters(), bool(self.lowercase), int(self.hash_bits)
         )
         self._lock = _core.Lock()
         self._names = _core.FeatureNames(MOST_NAMES) if self.keep_names else None
@@ -315,7 +368,6 @@ class TextFeatures(TransformerMixin, BaseEstimator):
         counted: NDArray[np.uint8] | None,
         names: _core.FeatureNames | None = None,
     ) -> sp.csr_matrix:
-        names = names if counted is None else self._names
         with self._lock.reading if counted is None else self._lock.changing:
             rows = self._core.rows(texts.data, texts.offsets, counted, names)
         return build_csr(*rows, 2**self.hash_bits)
@@ -338,6 +390,10 @@ class TextFeatures(TransformerMixin, BaseEstimator):
         for name, array in arrays.items():
             if array.dtype != types.get(name, np.uint32) or array.ndim != 1:
                 raise ValueError(f"the array of {name} of the text features is of another type")
+        if not documents and len(arrays.get("counts", ())):
+            raise ValueError("there are document counts, but of no documents")
+        if (arrays.get("name_features", np.zeros(0, np.uint32)) >= 2**self.hash_bits).any():
+            raise ValueError("a name is of no feature")
         self._add(documents, arrays)
 
     def _arrays(self) -> Arrays:
