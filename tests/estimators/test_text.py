@@ -400,3 +400,24 @@ def test_long_texts_are_explained_by_some_of_their_words(texts):
     long = " ".join(f"word{i}" for i in range(20_000))
     for keep_names in (False, True):
         assert make_model(keep_names=keep_names).fit(*texts).explain(long).parts
+
+
+@pytest.mark.parametrize("after", [False, True])
+def test_ctrl_c_while_errors_are_counted(texts, monkeypatch, after):
+    X, y = texts
+    clf = make_model().partial_fit(X[:100], y[:100])
+    learner = type(clf.estimator_)
+    count, calls = learner._count, []
+
+    def interrupted(self, *args):
+        calls.append(args)
+        if len(calls) == 1:
+            if after:
+                count(self, *args)
+            raise KeyboardInterrupt
+        count(self, *args)
+
+    monkeypatch.setattr(learner, "_count", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        clf.partial_fit(X[100:], y[100:])
+    assert clf.progress_.examples == clf.examples_ == clf.features_.documents_ == len(X)

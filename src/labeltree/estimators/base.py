@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -394,11 +395,11 @@ class OnlineClassifier(Predictor):
         probability = None
         if record and self._estimates_probabilities and not self.multilabel_:
             probability = np.zeros(len(order), dtype=np.float32)
-        before = self._learner.examples
+        examples, progress = self._learner.examples, self._progress
 
         def count() -> None:
-            learned = slice(self._learner.examples - before)
-            if predicted is not None:
+            learned = slice(self._learner.examples - examples)
+            if predicted is not None and self._progress is progress:
                 self._count(batch, ids, order[learned], predicted[learned], probability)
 
         try:
@@ -411,16 +412,16 @@ class OnlineClassifier(Predictor):
                 predicted,
                 probability,
             )
+            count()
         except MemoryError:
             self._lock.condemn(
                 "memory ran out while this model learned a row, and it may have learned half of "
                 "it; load the file that was saved last, or fit it anew"
             )
             raise
-        except BaseException:  # as of Ctrl-C, between two examples
+        except BaseException:  # as of Ctrl-C, between two examples, or while they were counted
             count()
             raise
-        count()
 
     def _count(
         self,
@@ -430,14 +431,17 @@ class OnlineClassifier(Predictor):
         predicted: NDArray[np.uint32],
         probability: NDArray[np.float32] | None,
     ) -> None:
-        """Count how rows were predicted before they were learned, or passed over."""
+        """Count how rows were predicted before they were learned, or passed over: all or none."""
+        old = self._progress
+        progress = replace(old, checkpoints=[*old.checkpoints])
         probability = None if probability is None else probability[: len(rows)]
         if batch.weight is not None:
             counted = batch.weight[rows] > 0
-            self._progress.pass_over(batch.targets.wrong(ids, rows[~counted], predicted[~counted]))
+            progress.pass_over(batch.targets.wrong(ids, rows[~counted], predicted[~counted]))
             rows, predicted = rows[counted], predicted[counted]
             probability = None if probability is None else probability[counted]
-        self._progress.add(batch.targets.wrong(ids, rows, predicted), probability)
+        progress.add(batch.targets.wrong(ids, rows, predicted), probability)
+        self._progress = progress
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn what this estimator can do."""
