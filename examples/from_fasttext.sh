@@ -9,10 +9,10 @@ cd "$folder"
 python - <<'EOF'
 from labeltree.datasets import stdlib_functions
 
-texts, labels = stdlib_functions(6000)
+texts, labels = stdlib_functions(2500)
 lines = [f"__label__{y} {' '.join(text.split())}\n" for text, y in zip(texts, labels, strict=True)]
-open("train.txt", "w").writelines(lines[:5000])
-open("test.txt", "w").writelines(lines[5000:])
+open("train.txt", "w").writelines(lines[:2000])
+open("test.txt", "w").writelines(lines[2000:])
 EOF
 
 # fasttext supervised -input train.txt -output model -wordNgrams 2 -epoch 25 -lr 1.0 -loss hs

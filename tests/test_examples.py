@@ -56,7 +56,7 @@ def test_from_vowpal_wabbit():
 def test_from_fasttext():
     out = run_script("from_fasttext.sh").stdout
     precision = float(out.partition("precision@1")[2].split()[0])
-    assert precision > 0.35
+    assert precision > 0.25
     assert "left out" in out
 
 

@@ -18,7 +18,7 @@ from labeltree.data.errors import BadLine, DataError, one_line
 from labeltree.data.formats import Csv, Fields, JsonLines
 from labeltree.data.lines import LineError, Lines
 from labeltree.data.rows import Label, Labels, Rows
-from labeltree.data.source import Path, Source, name_of, size_of
+from labeltree.data.source import Path, Source, fraction_of, name_of, size_of
 from labeltree.data.streams import Stream
 from labeltree.data.texts import Texts
 
@@ -76,11 +76,7 @@ class RecordStream(Stream):
     @property
     def fraction_read(self) -> float | None:
         """The share of the files' bytes read so far; None where their size is not known."""
-        sizes = [size for size in self._sizes if size is not None]
-        if len(sizes) < len(self._sizes) or not sum(sizes):
-            return None
-        current = 0 if self._source is None else self._source.position
-        return min(1.0, (self._finished + current) / sum(sizes))
+        return fraction_of(self._sizes, self._finished, self._source)
 
     def _close(self) -> None:
         if self._source is not None:

@@ -11,7 +11,7 @@ import re
 import stat
 import sys
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import IO, Any, cast
 
 from labeltree.data.errors import DataError
@@ -209,3 +209,15 @@ class Source:
         """Close the file if it was opened here."""
         if self._owned is not None:
             self._owned.close()
+
+
+def fraction_of(sizes: Sequence[int | None], finished: int, current: Source | None) -> float | None:
+    """Return the share of files' bytes read so far; None where a size is not known.
+
+    `finished` are the bytes of those read to their end, `current` is the one being read.
+    """
+    known = [size for size in sizes if size is not None]
+    if len(known) < len(sizes) or not sum(known):
+        return None
+    position = 0 if current is None else current.position
+    return min(1.0, (finished + position) / sum(known))

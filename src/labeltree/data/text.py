@@ -10,7 +10,7 @@ from labeltree._core import FeatureNames, ReaderLimits
 from labeltree.data.errors import BadLine, DataError, DataWarning
 from labeltree.data.formats import TextFormat
 from labeltree.data.rows import Labels, Rows, build_csr
-from labeltree.data.source import CHUNK, Path, Source, size_of
+from labeltree.data.source import CHUNK, Path, Source, fraction_of, size_of
 from labeltree.data.streams import Stream
 from labeltree.data.texts import Texts
 
@@ -51,11 +51,7 @@ class TextStream(Stream):
     @property
     def fraction_read(self) -> float | None:
         """The share of the files' bytes read so far; None where their size is not known."""
-        sizes = [size for size in self._sizes if size is not None]
-        if len(sizes) < len(self._sizes) or not sum(sizes):
-            return None
-        current = 0 if self._source is None else self._source.position
-        return min(1.0, (self._finished + current) / sum(sizes))
+        return fraction_of(self._sizes, self._finished, self._source)
 
     def _open_next(self) -> None:
         self._source = Source(self._paths.pop(0)) if self._paths else None
