@@ -182,14 +182,15 @@ def read(file: Any, batch_size: int, **options: Any) -> tuple[Any, ...]:
     for message in bad:
         assert message.isprintable(), f"not one line of text: {message!r}"
     arrays = list(whole.labels[:2])
-    if isinstance(whole.X, Texts):
+    texts = None
+    if isinstance(whole.X, Texts):  # whose bytes may hold those of rows that were left out
         check_texts(whole.X, random.Random(len(whole)))
-        arrays += [whole.X.data, whole.X.offsets]
+        texts = list(whole.X)
     else:
         arrays += [whole.X.indptr, whole.X.indices, whole.X.data]
     weight = None if whole.weight is None else whole.weight.tolist()
     names = [*map(repr, whole.labels.vocabulary)]
-    return ("read", str(whole.X.shape), *(a.tolist() for a in arrays), weight, names, read)
+    return ("read", str(whole.X.shape), texts, *(a.tolist() for a in arrays), weight, names, read)
 
 
 def compare(contents: list[bytes], options: dict[str, Any], random: random.Random) -> bool:

@@ -281,7 +281,7 @@ def _floats(column: Any) -> NDArray[np.float32]:
     if pa.types.is_boolean(column.type):
         column = column.cast(pa.uint8())
     wide = column.cast(pa.float64(), safe=False).fill_null(float("nan"))
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
         return np.asarray(wide.to_numpy(zero_copy_only=False), dtype=np.float32)
 
 
