@@ -68,8 +68,8 @@ def seconds(read):
     return time.perf_counter() - start
 
 
-def read_in_batches(path, **options):
-    with stream(path, **options) as batches:
+def read_in_batches(path):
+    with stream(path) as batches:
         for _ in batches:
             pass
 
@@ -117,12 +117,11 @@ def main():
         )
 
         print("MB/s of text, best of repeats     whole  batches")
-        cases = {name: (path, {}) for name, path in paths.items()}
-        for name, (path, options) in cases.items():
+        for name, path in paths.items():
             text_size = size if name == "svm.gz" else path.stat().st_size / 1e6
-            whole = min(seconds(lambda: load(path, **options)) for _ in range(args.repeats))  # noqa: B023
+            whole = min(seconds(lambda: load(path)) for _ in range(args.repeats))  # noqa: B023
             batches = min(
-                seconds(lambda: read_in_batches(path, **options))  # noqa: B023
+                seconds(lambda: read_in_batches(path))  # noqa: B023
                 for _ in range(args.repeats)
             )
             print(f"  {name:28s} {text_size / whole:8.1f} {text_size / batches:8.1f}")

@@ -14,11 +14,7 @@ void TextFeatures::add(std::string_view text, std::uint32_t least, Scratch& scra
                        Rows& rows) const {
   scratch.ngrams.add(text, {counts_ ? &*counts_ : nullptr, least}, rows);
   rows.merge_features();
-  if (counts_) {
-    const std::span<const std::uint32_t> features = rows.features();
-    scratch.all.assign(features.begin(), features.end());
-    counts_->weigh(features, rows.values());
-  }
+  if (counts_) counts_->weigh(rows.features(), rows.values());
   rows.scale_to_unit_length();
 }
 
@@ -29,15 +25,16 @@ void TextFeatures::weigh(std::string_view text, Scratch& scratch, Rows& rows) co
 
 void TextFeatures::learn(std::string_view text, Scratch& scratch, Rows& rows) {
   add(text, 1, scratch, rows);  // of the two texts this is one
-  rows.finish_row();
-  if (!counts_) return;
   // What was left out of the row is counted all the same; each feature once, whatever it shares.
   std::vector<std::uint32_t>& all = scratch.all;
+  const std::span<const std::uint32_t> features = rows.features();
   const std::vector<std::uint32_t>& left_out = scratch.ngrams.left_out();
+  all.assign(features.begin(), features.end());
   all.insert(all.end(), left_out.begin(), left_out.end());
   std::sort(all.begin(), all.end());
   all.erase(std::unique(all.begin(), all.end()), all.end());
-  counts_->count(all);
+  rows.finish_row();
+  if (counts_) counts_->count(all);
 }
 
 void TextFeatures::forget(std::string_view text, Scratch& scratch) {

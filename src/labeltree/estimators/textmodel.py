@@ -38,12 +38,12 @@ class TextModel:
         counted = np.ones(len(texts), bool) if weight is None else weight > 0
         with estimator._lock.changing:
             examples, documents = estimator.examples_, features.documents_
-            marked = np.flatnonzero(counted & self.counting)  # which are counted in this order
+            counted &= self.counting
             try:
-                rows, names = features.learn_unnamed(texts, marked)
+                rows, names = features.learn_unnamed(texts, counted)
                 estimator.partial_fit(rows, y, classes=classes, sample_weight=weight)
             except BaseException:  # a refused call, no memory, or Ctrl-C at any moment
-                known = marked[: features.documents_ - documents]
+                known = np.flatnonzero(counted)[: features.documents_ - documents]
                 features.forget(texts[known[known >= estimator.examples_ - examples]])
                 raise
             features.add_names(names)

@@ -189,10 +189,12 @@ class TextFeatures(TransformerMixin, BaseEstimator):
         if not hasattr(self, "_core"):
             self._start()
         marks = np.ones(len(texts), bool) if counted is None else np.asarray(counted, bool)
-        return self._rows(texts, marks.astype(np.uint8), self._names)
+        rows, names = self.learn_unnamed(texts, marks)
+        self.add_names(names)
+        return rows
 
     def learn_unnamed(
-        self, X: Any, marked: NDArray[np.intp]
+        self, X: Any, counted: NDArray[np.bool_]
     ) -> tuple[sp.csr_matrix, _core.FeatureNames | None]:
         """Do as `learn`, but leave it to `add_names` to keep the names that the texts brought.
 
@@ -200,8 +202,8 @@ class TextFeatures(TransformerMixin, BaseEstimator):
         ----------
         X : sequence of str, array, or column of pandas or Arrow
             The texts.
-        marked : array of int
-            The numbers of those to count.
+        counted : array of bool
+            Which of them to count.
 
         Returns
         -------
@@ -210,11 +212,8 @@ class TextFeatures(TransformerMixin, BaseEstimator):
         names : FeatureNames or None
             For `add_names`.
         """
-        texts = Texts.of(X)
-        marks = np.zeros(len(texts), np.uint8)
-        marks[marked] = 1
         names = _core.FeatureNames(MOST_NAMES) if self._names is not None else None
-        return self._rows(texts, marks, names), names
+        return self._rows(Texts.of(X), counted.astype(np.uint8), names), names
 
     def add_names(self, names: _core.FeatureNames | None) -> None:
         """Keep names of features.
