@@ -33,9 +33,13 @@ class Learner {
   }
   virtual std::size_t labels() const = 0;
 
-  // Tells whether the rows to come are those learned before, once more: no new evidence. Where the
-  // passes go over one matrix, `rows` is how many it has; 0 where a row has no such number.
-  virtual void begin_pass(bool /*again*/, std::size_t /*rows*/) {}
+  // Tells whether the rows to come are those learned before, `again`: no new evidence; and whether
+  // they will come once `more`. Passes over one matrix have its `rows`, in any order. Where that is 0
+  // rows have numbers, or come in the same order every time.
+  void begin_pass(bool again, std::size_t rows, bool more) {
+    bank().begin_pass(again);
+    start_pass(again, rows, more);
+  }
 
   // Labels that have been seen in an example, and so may be predicted. May be called at any time.
   virtual std::size_t learned_labels() const = 0;
@@ -53,6 +57,7 @@ class Learner {
                      LabelId* predicted, float* probability, const StopRequested& stop) = 0;
 
   virtual const Bank& bank() const = 0;
+  virtual Bank& bank() = 0;
 
   // Whoever calls holds this lock: to read, or to change anything. Learners may share it.
   FairLock& lock() const { return *lock_; }
@@ -63,6 +68,8 @@ class Learner {
   virtual void visit_state(StateVisitor& state) = 0;
 
  protected:
+  virtual void start_pass(bool /*again*/, std::size_t /*rows*/, bool /*more*/) {}
+
   // Changes the length of all that has an entry a label; what is large and only grows comes last.
   virtual void set_labels(std::size_t labels) = 0;
 

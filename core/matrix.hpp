@@ -14,6 +14,8 @@ struct Matrix {
   const float* values = nullptr;
   std::size_t rows = 0;
   std::size_t cols = 0;
+  // Of the rows in the data they come from, where passes bring them in different orders.
+  const std::int64_t* numbers = nullptr;
 
   bool dense() const { return indptr == nullptr; }
 };

@@ -24,7 +24,29 @@ std::size_t chunk_rows(std::size_t labels, const Matrix& X) {
       std::min((std::size_t{1} << 28) / weights, (std::size_t{1} << 20) / (entries + 1)), 1, 512);
 }
 
+// Of dual variables.
+constexpr std::size_t most_bytes = std::size_t{1} << 32;
+
 }  // namespace
+
+void OneAgainstAll::start_pass(bool again, std::size_t rows, bool more) {
+  if (again && rows == rows_) return;
+  alpha_ = AlignedFloats();
+  rows_kept_ = 0;
+  rows_ = more ? rows : 0;
+}
+
+void OneAgainstAll::make_room_for_duals() {
+  if (rule_.update != Update::dual || rows_ == 0 || alpha_.size() > 0) return;
+  const std::size_t models = (labels() + 7) / 8 * 8;
+  if (models == 0) return;
+  rows_kept_ = std::min(rows_, most_bytes / sizeof(float) / models);
+  alpha_ = AlignedFloats(models * rows_kept_);
+}
+
+float* OneAgainstAll::duals(std::size_t block, std::size_t row) {
+  return row < rows_kept_ ? alpha_.data() + 8 * (block * rows_kept_ + row) : nullptr;
+}
 
 void OneAgainstAll::set_labels(std::size_t labels) {
   first_.resize(labels, never);
@@ -52,10 +74,12 @@ void OneAgainstAll::visit_state(StateVisitor& state) {
 void OneAgainstAll::begin_chunk(const Matrix& X, const LabelSets& y, const float* weight,
                                 const std::int64_t* order, std::size_t rows) {
   examples_.clear();
+  number_.clear();
   weight_.assign(rows, 1.0f);
   positives_.clear();
   for (std::size_t i = 0; i < rows; ++i) {
     const auto row = static_cast<std::size_t>(order[i]);
+    number_.push_back(row);
     if (weight != nullptr) weight_[i] = weight[row];
     if (weight_[i] > 0.0f) {
       bank_.observe(X, row, weight_[i], examples_);
@@ -101,7 +125,7 @@ void OneAgainstAll::learn_cell(std::size_t block, std::size_t row, unsigned posi
     }
   }
   if (active != 0 && weight_[row] > 0.0f) {
-    bank_.learn8(block, x, p, y, weight_[row], rule_, active);
+    bank_.learn8(block, x, p, y, weight_[row], rule_, active, duals(block, number_[row]));
   }
 }
 
@@ -144,6 +168,7 @@ void OneAgainstAll::learn(const Matrix& X, const LabelSets& y, const float* weig
   const std::size_t blocks = (labels() + 7) / 8;
   threads = by_block ? std::max<std::size_t>(1, std::min(threads, blocks)) : 1;
   std::vector<Best> best(threads);
+  make_room_for_duals();
   std::size_t done = 0;
   while (done < n && !stop()) {
     const std::size_t rows = std::min(chunk_rows(labels(), X), n - done);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "aligned.hpp"
 #include "learner.hpp"
 
 namespace labeltree {
@@ -16,6 +17,9 @@ namespace labeltree {
 // in the cache, and blocks are shared among threads. In the hashed layout labels may share
 // weights, so examples are outside and one thread learns. Either way the result is the same, bit
 // for bit, for any chunk length and any number of threads.
+//
+// By the dual rule, passes over one matrix go on with the dual variables of all rows and labels. They
+// take four bytes each; rows for which there is no room start from zero in every pass.
 class OneAgainstAll : public Learner {
  public:
   OneAgainstAll(const BankParams& params, const Rule& rule) : bank_(params), rule_(rule) {}
@@ -24,6 +28,7 @@ class OneAgainstAll : public Learner {
   std::size_t learned_labels() const override { return learned_labels_; }
   std::uint64_t examples() const override { return examples_done_; }
   const Bank& bank() const override { return bank_; }
+  Bank& bank() override { return bank_; }
   void learn(const Matrix& X, const LabelSets& y, const float* weight, const std::int64_t* order,
              std::size_t n, std::size_t threads, LabelId* predicted, float* probability,
              const StopRequested& stop) override;
@@ -43,6 +48,7 @@ class OneAgainstAll : public Learner {
                      std::vector<std::vector<LabelId>>& labels, const StopRequested& stop) const;
 
  protected:
+  void start_pass(bool again, std::size_t rows, bool more) override;
   void set_labels(std::size_t labels) override;
 
  private:
@@ -61,6 +67,8 @@ class OneAgainstAll : public Learner {
     std::vector<LabelId> label;
   };
 
+  void make_room_for_duals();
+  float* duals(std::size_t block, std::size_t row);
   void begin_chunk(const Matrix& X, const LabelSets& y, const float* weight,
                    const std::int64_t* order, std::size_t rows);
   void end_chunk();
@@ -90,6 +98,12 @@ class OneAgainstAll : public Learner {
   std::vector<float> weight_;
   std::vector<Positive> positives_;
   std::vector<LabelId> new_labels_;
+  std::vector<std::size_t> number_;  // of each row, in the matrix
+
+  // Dual variables: for each block of labels eight of each row.
+  AlignedFloats alpha_;
+  std::size_t rows_ = 0;       // of the matrix, if they come again
+  std::size_t rows_kept_ = 0;  // that have dual variables
 };
 
 }  // namespace labeltree

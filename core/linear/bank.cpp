@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cmath>
 #include <functional>
 #include <stdexcept>
 #include <string>
+
+#include "linear/dual.hpp"
 
 namespace labeltree {
 namespace {
@@ -40,6 +43,9 @@ Bank::Bank(const BankParams& params)
       largest_(slots_ + 1),
       weights_(DenseWeights(0)) {
   largest_.data()[slots_] = 1.0f;  // the constant feature
+  if (params.scale == Scale::idf) {
+    documents_.emplace(static_cast<unsigned>(std::bit_width(std::max<std::size_t>(slots_, 2) - 1)));
+  }
   const bool dense = params.layout == Layout::dense, hashed = params.layout == Layout::hashed;
   const LineMap map = hashed ? LineMap::hashed(params.bits) : LineMap::exact(slots_ + 1);
   const LineMap indicator_map = LineMap::hashed(indicator_bits);
@@ -54,9 +60,9 @@ Bank::Bank(const BankParams& params)
     if (dense) {
       weights_.emplace<DenseWeights>(slots_ + 1);
     } else {
-      weights_.emplace<LineWeights>(map);
+      weights_.emplace<LineWeights>(map, params.gradient_sums);
     }
-    if (!hashed && params.indicators) indicator_weights_.emplace(indicator_map);
+    if (!hashed && params.indicators) indicator_weights_.emplace(indicator_map, true);
   }
 }
 
@@ -133,6 +139,27 @@ void Bank::visit_observed(Visit visit) const {
   });
 }
 
+void Bank::look_ahead(const Matrix& X, const float* weight) {
+  if (!weighs_rows()) return;
+  ExampleBuffer example;
+  for (std::size_t row = 0; row < X.rows; ++row) {
+    if (weight != nullptr && !(weight[row] > 0.0f)) continue;
+    visit_entries(X, row, [&](std::size_t slot, float value) {
+      largest_.data()[slot] = std::max(largest_.data()[slot], std::abs(value));
+    });
+    if (!documents_) continue;
+    example.clear();
+    encode(X, row, example);
+    documents_->count({example.slots_.data(), example.slots_.size() - 1});  // but for the constant
+    ++counted_ahead_;
+  }
+}
+
+void Bank::begin_pass(bool again) {
+  counting_ = !again;
+  counted_ahead_ = 0;
+}
+
 void Bank::observe(const Matrix& X, std::size_t row, float weight, ExampleBuffer& out) {
   float* largest = largest_.data();
   visit_entries(X, row, [&](std::size_t slot, float value) {
@@ -145,10 +172,30 @@ void Bank::observe(const Matrix& X, std::size_t row, float weight, ExampleBuffer
     total_norm_ += double{weight} * entry.squared_norm;
   }
   entry.rate = total_norm_ > 0.0 ? static_cast<float>(std::sqrt(total_weight_ / total_norm_)) : 1.0f;
+  if (!documents_ || !counting_) return;
+  if (counted_ahead_ > 0) {
+    --counted_ahead_;
+  } else {
+    documents_->count({out.slots_.data() + entry.key_begin, entry.size - 1});
+  }
+}
+
+// Weighs and scales the features of the example that is being encoded, without the constant.
+void Bank::weigh(ExampleBuffer& out, ExampleBuffer::Entry& entry) const {
+  const std::span<float> values(out.values_.data() + entry.value_begin, entry.size);
+  if (documents_) documents_->weigh({out.slots_.data() + entry.key_begin, entry.size}, values);
+  double squares = 0.0;
+  for (const float value : values) squares += double{value} * value;
+  const auto scale = static_cast<float>(squares > 0.0 ? 1.0 / std::sqrt(squares) : 0.0);
+  entry.squared_norm = 1.0f;
+  for (float& value : values) {
+    value *= scale;
+    entry.squared_norm += value * value;
+  }
 }
 
 void Bank::encode(const Matrix& X, std::size_t row, ExampleBuffer& out) const {
-  const bool dense = X.dense() && params_.layout == Layout::dense;
+  const bool dense = X.dense() && params_.layout == Layout::dense && !documents_;
   const bool scaled = params_.scale == Scale::max;
   const float* largest = largest_.data();
   ExampleBuffer::Entry entry{out.keys_.size(), out.values_.size(), 0, 1.0f, 1.0f, dense};
@@ -161,6 +208,7 @@ void Bank::encode(const Matrix& X, std::size_t row, ExampleBuffer& out) const {
       value[i] = largest[i] > 0.0f ? (scaled ? values[i] / largest[i] : values[i]) : 0.0f;
       entry.squared_norm += value[i] * value[i];
     }
+    if (weighs_rows()) weigh(out, entry);
     value[slots_] = 1.0f;
   } else {
     std::visit(
@@ -174,12 +222,14 @@ void Bank::encode(const Matrix& X, std::size_t row, ExampleBuffer& out) const {
             entry.squared_norm += value * value;
           };
           visit_entries(X, row, append);
+          entry.size = out.keys_.size() - entry.key_begin;
+          if (weighs_rows()) weigh(out, entry);
           out.keys_.push_back(weights.key(slots_));
           out.slots_.push_back(static_cast<std::uint32_t>(slots_));
           out.values_.push_back(1.0f);
+          ++entry.size;
         },
         weights_);
-    entry.size = out.keys_.size() - entry.key_begin;
   }
   out.entries_.push_back(entry);
 }
@@ -247,8 +297,22 @@ float Bank::step_size(std::size_t model, float weight, const Rule& rule) {
   return std::min(step * static_cast<float>(std::pow(shown, -rule.power)), largest_learnable);
 }
 
+// As if rows had length one on average, so that one C serves rows of any units.
+float Bank::weighed_C(float weight, const Rule& rule) const {
+  const double length = total_weight_ > 0.0 ? total_norm_ / total_weight_ - 1.0 : 1.0;
+  return rule.C * weight / static_cast<float>(std::max(length, 1e-6));
+}
+
 void Bank::learn(std::size_t model, const Example& x, float p, float y, float weight,
-                 const Rule& rule) {
+                 const Rule& rule, float* alpha) {
+  if (rule.update == Update::dual) {
+    if (!(x.squared_norm < largest_learnable)) return;
+    const float before = alpha == nullptr ? 0.0f : *alpha;
+    const float after = dual_step(before, y * p, x.squared_norm, weighed_C(weight, rule));
+    if (alpha != nullptr) *alpha = after;
+    visit_learning([&](auto& weights) { weights.add(model, x, (after - before) * y); });
+    return;
+  }
   const float step = step_size(model, weight, rule);
   const float hg2 = learnable(p, y, weight, x, rule);
   if (hg2 == 0.0f) return;
@@ -269,7 +333,23 @@ void Bank::learn(std::size_t model, const Example& x, float p, float y, float we
 }
 
 void Bank::learn8(std::size_t block, const Example& x, const float* p, const float* y,
-                  float weight, const Rule& rule, unsigned active) {
+                  float weight, const Rule& rule, unsigned active, float* alpha) {
+  if (rule.update == Update::dual) {
+    if (!(x.squared_norm < largest_learnable)) return;
+    const float C = weighed_C(weight, rule);
+    float u[8] = {};
+    bool moving = false;
+    for (unsigned lane = 0; lane < 8; ++lane) {
+      if (!(active >> lane & 1)) continue;
+      const float before = alpha == nullptr ? 0.0f : alpha[lane];
+      const float after = dual_step(before, y[lane] * p[lane], x.squared_norm, C);
+      if (alpha != nullptr) alpha[lane] = after;
+      u[lane] = (after - before) * y[lane];
+      moving |= u[lane] != 0.0f;
+    }
+    if (moving) visit_learning([&](auto& weights) { weights.add8(block, x, u); });
+    return;
+  }
   float hg2[8] = {};
   float step[8];
   bool moving = false;
@@ -306,7 +386,8 @@ void Bank::zero(std::size_t model) {
   visit_learning([&](auto& weights) {
     visit_observed([&](std::size_t feature) {
       const WeightRef w = weights.at(model, weights.key(feature));
-      w.weight = w.gradient_sum = 0.0f;
+      w.weight = 0.0f;
+      if (w.gradient_sum != nullptr) *w.gradient_sum = 0.0f;
     });
   });
   steps_[model] = 0.0;
@@ -319,7 +400,7 @@ void Bank::copy(std::size_t from, std::size_t to) {
       const WeightRef source = weights.at(from, key);
       const WeightRef target = weights.at(to, key);
       target.weight = source.weight;
-      target.gradient_sum = source.gradient_sum;
+      if (target.gradient_sum != nullptr) *target.gradient_sum = *source.gradient_sum;
     });
   });
   steps_[to] = steps_[from];
@@ -329,6 +410,7 @@ void Bank::visit_state(StateVisitor& state, const std::string& prefix) {
   state.value(prefix + "total_weight", total_weight_);
   state.value(prefix + "total_norm", total_norm_);
   state.table(prefix + "largest", largest_, 1);
+  visit_documents(state, prefix);
   if (params_.frozen || state.freezing()) {
     visit_frozen(state, prefix, state.freezing().value_or(0.0f));
     return;
@@ -346,6 +428,21 @@ void Bank::visit_state(StateVisitor& state, const std::string& prefix) {
     state.table(prefix + "indicator_weights", indicator_weights_->table(),
                 indicator_weights_->row_size());
   }
+}
+
+void Bank::visit_documents(StateVisitor& state, const std::string& prefix) {
+  if (!documents_) return;
+  std::uint64_t documents = documents_->documents();
+  std::vector<std::uint32_t> places, counts;
+  if (!state.restoring()) documents_->used(places, counts);
+  state.value(prefix + "documents", documents);
+  state.array(prefix + "document_places", places);
+  state.array(prefix + "document_counts", counts);
+  if (state.restoring()) documents_->add(documents, places, counts);
+  if (params_.frozen || state.freezing()) return;
+  std::uint64_t counting = counting_;
+  state.value(prefix + "counting", counting);
+  if (state.restoring()) counting_ = counting != 0;
 }
 
 // The weights in the form for prediction, whichever form they have here.

@@ -14,6 +14,7 @@
 #include <variant>
 #include <vector>
 
+#include "document_counts.hpp"
 #include "linear/dense_weights.hpp"
 #include "linear/example.hpp"
 #include "linear/frozen_weights.hpp"
@@ -24,7 +25,10 @@
 
 namespace labeltree {
 
-enum class Scale { max, none };
+// What becomes of rows. Max: every feature divided by its largest value so far. Unit: every row
+// divided by its length. Idf: rows of counts weighed by how rare features are, then divided by
+// their length.
+enum class Scale { max, none, unit, idf };
 // Of weights. Dense: a row for each model. Lines: as many weights, those of eight models for one
 // feature side by side. Hashed: such lines in a table of fixed size.
 enum class Layout { dense, lines, hashed };
@@ -36,6 +40,7 @@ struct BankParams {
   std::uint64_t features = 0;
   bool indicators = false;  // whether add_indicator is used
   bool frozen = false;      // for prediction only: the state restored must be a frozen one
+  bool gradient_sums = true;  // whether any model learns by adaptive steps, which need them
 };
 
 class Bank {
@@ -58,6 +63,13 @@ class Bank {
   std::size_t add_below(std::size_t parent, bool right);
   static constexpr std::size_t no_model = ~std::size_t{0};  // the parent of a root
 
+  // Notes the features of all rows of positive weight, and for idf in how many of them each is, before
+  // they are observed: they can be encoded from then on, and are not counted again. Where
+  // rows are neither weighed nor divided by their length, nothing is noted.
+  void look_ahead(const Matrix& X, const float* weight);
+  // Whether rows to come were observed before; they are not counted again.
+  void begin_pass(bool again);
+
   // Encodes a row for predict and learn. `observe` first counts it as an example of the given
   // weight: feature maxima and the average norm follow the stream. `encode` changes nothing;
   // features never observed are left out, so they cannot meet another feature's weights.
@@ -75,13 +87,14 @@ class Bank {
 
   float predict(std::size_t model, const Example& x) const;
   // Moves a model whose prediction was p towards y: y = -1 or +1, or any number for squared loss.
+  // `alpha` is the dual variable of the example, zero if it is null, and becomes that after the step.
   void learn(std::size_t model, const Example& x, float p, float y, float weight,
-             const Rule& rule);
+             const Rule& rule, float* alpha = nullptr);
 
   // The same for models 8 block .. 8 block + 7 at once; only lanes set in `active` learn.
   void predict8(std::size_t block, const Example& x, float* p) const;
   void learn8(std::size_t block, const Example& x, const float* p, const float* y, float weight,
-              const Rule& rule, unsigned active);
+              const Rule& rule, unsigned active, float* alpha = nullptr);
 
   // In the hashed layout these touch every feature observed so far, and a weight that shares
   // its slot with another model's is changed for both.
@@ -89,6 +102,7 @@ class Bank {
   void copy(std::size_t from, std::size_t to);
 
   const BankParams& params() const { return params_; }
+  bool weighs_rows() const { return params_.scale == Scale::unit || params_.scale == Scale::idf; }
   std::size_t slots() const { return slots_; }  // that features may have in an Example
 
   void visit_state(StateVisitor& state, const std::string& prefix = "");
@@ -98,16 +112,22 @@ class Bank {
   template <class Visit> void visit_entries(const Matrix& X, std::size_t row, Visit visit) const;
   template <class Visit> void visit_observed(Visit visit) const;
   template <class Visit> void visit_learning(Visit visit);
+  void visit_documents(StateVisitor& state, const std::string& prefix);
   void visit_frozen(StateVisitor& state, const std::string& prefix, float drop);
   static Example indicators(const Example& x);
   void require_room(std::uint64_t models) const;
   float step_size(std::size_t model, float weight, const Rule& rule);
+  float weighed_C(float weight, const Rule& rule) const;
+  void weigh(ExampleBuffer& out, ExampleBuffer::Entry& entry) const;
 
   BankParams params_;
   double total_weight_ = 0.0;   // T: the weight of all examples observed
   double total_norm_ = 0.0;     // S: the weighted sum of their squared norms
   std::size_t slots_;           // features; hashed: the size of the table or 2^28 if that is smaller
   AlignedFloats largest_;       // N: the largest |x| of each feature slot; zero if never seen
+  std::optional<DocumentCounts> documents_;  // idf: in how many rows each feature slot was
+  std::uint64_t counted_ahead_ = 0;          // rows that are counted, but not observed yet
+  bool counting_ = true;                     // whether rows that are observed are new
   std::uint64_t models_ = 0;
   std::vector<double> steps_;   // sgd with power: the weight of each model's examples
   std::variant<DenseWeights, LineWeights, FrozenDenseWeights, FrozenLineWeights> weights_;

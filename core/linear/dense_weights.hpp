@@ -34,7 +34,7 @@ class DenseWeights {
   void add8(std::size_t block, const Example& x, const float* u);
 
   WeightRef at(std::size_t model, std::uint64_t key) {
-    return {weights(model)[key], sums(model)[key]};
+    return {weights(model)[key], sums(model) + key};
   }
 
   AlignedFloats& table() { return table_; }

@@ -11,14 +11,15 @@
 
 namespace labeltree {
 
-// One cache line holds, for one feature, the weights and gradient sums of a block of eight models
-// with consecutive ids: a single miss serves all of them. The choice for sparse features.
+// One line holds, for one feature, the weights of a block of eight models with consecutive ids, and
+// behind them their gradient sums if models learn by such: a single miss serves all of them. The
+// choice for sparse features.
 class LineWeights {
  public:
   static constexpr unsigned smallest_bits = 10;
   static constexpr unsigned largest_bits = 34;
 
-  explicit LineWeights(LineMap map);
+  LineWeights(LineMap map, bool gradient_sums);
 
   void resize(std::size_t models);
   std::uint64_t key(std::uint64_t feature) const { return map_.key(feature); }
@@ -36,16 +37,18 @@ class LineWeights {
   void add8(std::size_t block, const Example& x, const float* u);
 
   WeightRef at(std::size_t model, std::uint64_t key) {
-    float* line = table_.data() + 16 * map_.address(model / 8).line(key) + model % 8;
-    return {line[0], line[8]};
+    float* line = table_.data() + row_size() * map_.address(model / 8).line(key) + model % 8;
+    return {line[0], has_sums() ? line + 8 : nullptr};
   }
 
   AlignedFloats& table() { return table_; }
   const AlignedFloats& table() const { return table_; }
-  std::size_t row_size() const { return 16; }
+  std::size_t row_size() const { return row_size_; }
+  bool has_sums() const { return row_size_ == 16; }
 
  private:
   LineMap map_;
+  std::size_t row_size_;  // floats in a line
   AlignedFloats table_;
 };
 

@@ -5,7 +5,7 @@
 
 namespace labeltree {
 
-enum class Update { adaptive, sgd };
+enum class Update { adaptive, sgd, dual };
 
 // Models of one bank may learn by different rules: a tree's routers and its label scorers do.
 struct Rule {
@@ -16,6 +16,7 @@ struct Rule {
   // Examples on which the loss has no larger slope than this are not learned from: they are nearly
   // all that a rare label's model sees, and change next to nothing.
   float min_gradient = 1e-3f;
+  float C = 1.0f;  // dual: how much the loss counts beside |w|^2 / 2, for rows of length one
 };
 
 }  // namespace labeltree

@@ -5,7 +5,7 @@ namespace labeltree {
 
 struct WeightRef {
   float& weight;
-  float& gradient_sum;
+  float* gradient_sum;  // null where none is kept
 };
 
 }  // namespace labeltree

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string_view>
 
-#include "text/document_counts.hpp"
+#include "document_counts.hpp"
 #include "text/ngrams.hpp"
 
 namespace labeltree::text {

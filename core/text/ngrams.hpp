@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "text/document_counts.hpp"
+#include "document_counts.hpp"
 #include "text/rows.hpp"
 #include "text/words.hpp"
 

@@ -20,8 +20,9 @@ constexpr float noise = 0.05f;  // when a label is placed: trees of other seeds 
 namespace kernel {
 
 // From the scores of the children of a node to their probabilities; 0 where there is no child.
-LABELTREE_INLINE simd::f32x8 choose(const std::uint32_t* child, bool exclusive, const float* p) {
-  simd::f32x8 chosen = 1.0f / (1.0f + simd::exp(-simd::load(p)));
+LABELTREE_INLINE simd::f32x8 choose(const std::uint32_t* child, bool exclusive, float slope,
+                                    const float* p) {
+  simd::f32x8 chosen = 1.0f / (1.0f + simd::exp(-slope * simd::load(p)));
   chosen = chosen > smallest_probability ? chosen : simd::f32x8{} + smallest_probability;
   simd::i32x8 children;
   std::memcpy(&children, child, sizeof children);
@@ -29,13 +30,14 @@ LABELTREE_INLINE simd::f32x8 choose(const std::uint32_t* child, bool exclusive, 
   return exclusive ? chosen / simd::sum(chosen) : chosen;
 }
 
-LABELTREE_CLONES void probabilities(const std::uint32_t* child, bool exclusive, float* p) {
-  simd::store(p, choose(child, exclusive, p));
+LABELTREE_CLONES void probabilities(const std::uint32_t* child, bool exclusive, float slope,
+                                    float* p) {
+  simd::store(p, choose(child, exclusive, slope, p));
 }
 
-LABELTREE_CLONES void log_probabilities(const std::uint32_t* child, bool exclusive, const float* p,
-                                        float* log_p) {
-  simd::store(log_p, simd::log(choose(child, exclusive, p)));
+LABELTREE_CLONES void log_probabilities(const std::uint32_t* child, bool exclusive, float slope,
+                                        const float* p, float* log_p) {
+  simd::store(log_p, simd::log(choose(child, exclusive, slope, p)));
 }
 
 }  // namespace kernel
@@ -102,7 +104,7 @@ std::size_t ChoiceTree::inner_nodes(std::size_t labels) {
 void ChoiceTree::child_probabilities(std::uint32_t node, const Example& x, const Bank& bank,
                                      float* p) const {
   bank.predict8(block(node), x, p);
-  kernel::probabilities(children(node), exclusive_, p);
+  kernel::probabilities(children(node), exclusive_, slope_, p);
 }
 
 // Algorithm 3 of the conditional probability tree, for eight children: down to the child with the
@@ -148,22 +150,26 @@ void ChoiceTree::insert(LabelId label, const Example& x, Bank& bank) {
   add_node(node, slot, label);
 }
 
-void ChoiceTree::learn(std::span<const LabelId> labels, const ExampleBuffer& example, float weight,
-                       const Rule& rule, Bank& bank, Above& above, BlockPredictions& blocks) const {
+// Finds the nodes above labels, and their children that have one below, which must be made zero again.
+void ChoiceTree::find_above(std::span<const LabelId> labels, Above& above) const {
   auto& [below, parents] = above;
   below.resize(std::max(below.size(), nodes()), 0);
   parents.clear();
-  blocks.clear();
   for (const LabelId label : labels) {
     for (std::uint32_t node = leaf_[label]; parent_[node] != none; node = parent_[node]) {
       std::uint32_t& bits = below[parent_[node]];
-      if (bits == 0) {
-        parents.push_back(parent_[node]);
-        blocks.ask(block(parent_[node]), 0);
-      }
+      if (bits == 0) parents.push_back(parent_[node]);
       bits |= 1u << slot_[node];
     }
   }
+}
+
+void ChoiceTree::learn(std::span<const LabelId> labels, const ExampleBuffer& example, float weight,
+                       const Rule& rule, Bank& bank, Above& above, BlockPredictions& blocks) const {
+  find_above(labels, above);
+  auto& [below, parents] = above;
+  blocks.clear();
+  for (const std::uint32_t node : parents) blocks.ask(block(node), 0);
   blocks.answer(bank, example);
   for (std::size_t i = 0; i < parents.size(); ++i) {
     const std::uint32_t node = parents[i];
@@ -175,6 +181,17 @@ void ChoiceTree::learn(std::span<const LabelId> labels, const ExampleBuffer& exa
     }
     bank.learn8(block(node), example[0], blocks[i], y, weight, rule, active);
     below[node] = 0;
+  }
+}
+
+void ChoiceTree::add_pairs(std::span<const LabelId> labels, Above& above, RowPairs& pairs) const {
+  find_above(labels, above);
+  for (const std::uint32_t node : above.parents) {
+    for (std::size_t c = 0; c < width; ++c) {
+      if (children(node)[c] == none) continue;
+      pairs.add(width * std::size_t{block(node)} + c, above.below[node] >> c & 1);
+    }
+    above.below[node] = 0;
   }
 }
 
@@ -218,7 +235,7 @@ void ChoiceTree::search(const ExampleBuffer& examples, const Breadth& breadth, c
       for (; at < end[i]; ++at) {
         const auto [log_probability, node] = level[at];
         float log_p[width];
-        kernel::log_probabilities(children(node), exclusive_, blocks[at], log_p);
+        kernel::log_probabilities(children(node), exclusive_, slope_, blocks[at], log_p);
         for (std::size_t c = 0; c < width; ++c) {
           const std::uint32_t child = children(node)[c];
           if (child == none) continue;

@@ -16,6 +16,7 @@
 #include "linear/block_predictions.hpp"
 #include "state.hpp"
 #include "tree/clusters.hpp"
+#include "tree/dual_pairs.hpp"
 #include "tree/search.hpp"
 
 namespace labeltree {
@@ -26,8 +27,9 @@ class ChoiceTree {
 
   // `alpha`: how much balance counts when a new label is placed (Algorithm 3 of the conditional
   // probability tree). `exclusive`: rows have one label each.
-  ChoiceTree(float alpha, bool exclusive, std::uint64_t seed)
-      : alpha_(alpha), exclusive_(exclusive), random_(seed) {}
+  // `slope`: a child is chosen with the logistic function of so many times its prediction.
+  ChoiceTree(float alpha, bool exclusive, float slope, std::uint64_t seed)
+      : alpha_(alpha), exclusive_(exclusive), slope_(slope), random_(seed) {}
 
   void resize(std::size_t labels) { leaf_.resize(labels, none); }
 
@@ -44,6 +46,9 @@ class ChoiceTree {
   // `above` and `blocks` are memory to be used again.
   void learn(std::span<const LabelId> labels, const ExampleBuffer& example, float weight,
              const Rule& rule, Bank& bank, Above& above, BlockPredictions& blocks) const;
+
+  // Adds what these nodes ask of the example, to be learned by the dual rule.
+  void add_pairs(std::span<const LabelId> labels, Above& above, RowPairs& pairs) const;
 
   // Leaves the leaves found for each example in beam.leaves, the most probable first, with their
   // log-probabilities: level by level, expanding the most probable nodes of each. Labels of count
@@ -75,6 +80,7 @@ class ChoiceTree {
   bool is_leaf(std::uint32_t node) const { return label_[node] != no_label; }
   std::uint32_t block(std::uint32_t inner) const { return block_[place_[inner]]; }
   const std::uint32_t* children(std::uint32_t inner) const { return &child_[place_[inner] * width]; }
+  void find_above(std::span<const LabelId> labels, Above& above) const;
   void child_probabilities(std::uint32_t node, const Example& x, const Bank& bank, float* p) const;
   void leave_out_improbable(const Breadth& breadth, const std::vector<Reached>& found,
                             std::vector<Reached>& below) const;
@@ -82,6 +88,7 @@ class ChoiceTree {
 
   float alpha_;
   bool exclusive_;
+  float slope_;
   std::uint64_t random_;               // state of the tie-breaking noise
   std::vector<std::uint32_t> parent_;  // of each node; none for the root
   std::vector<std::uint8_t> slot_;     // which child of its parent a node is

@@ -12,8 +12,17 @@ namespace {
 constexpr int rounds = 4;  // of 2-means; more move few labels
 
 template <class Visit>
-void visit_row(const Matrix& X, std::size_t row, Visit visit) {
-  if (X.dense()) {
+void visit_row(const Matrix& X, std::size_t row, const Bank& bank, ExampleBuffer& example,
+               Visit visit) {
+  if (bank.weighs_rows()) {
+    example.clear();
+    bank.encode(X, row, example);
+    const Example x = example[0];
+    for (std::size_t i = 0; i < x.size; ++i) {
+      const std::size_t slot = x.slot == nullptr ? i : x.slot[i];
+      if (slot < bank.slots() && x.value[i] != 0.0f) visit(slot, x.value[i]);
+    }
+  } else if (X.dense()) {
     for (std::size_t i = 0; i < X.cols; ++i) {
       if (X.values[row * X.cols + i] != 0.0f) visit(i, X.values[row * X.cols + i]);
     }
@@ -27,11 +36,12 @@ void visit_row(const Matrix& X, std::size_t row, Visit visit) {
 }  // namespace
 
 LabelClusters::LabelClusters(const Matrix& X, const LabelSets& y, std::size_t labels,
-                             std::uint64_t seed)
+                             const Bank& bank, std::uint64_t seed)
     : random_(seed), begin_(labels + 1, 0) {
   const std::size_t entries = X.dense() ? X.cols : static_cast<std::size_t>(X.indptr[X.rows]);
   const bool wide = X.cols > entries;
   FeatureIndex known;  // where rows are wide
+  ExampleBuffer example;
   left_.resize(std::min(X.cols, entries), 0.0f);
   right_.resize(left_.size(), 0.0f);
   std::vector<std::size_t> first(labels + 1, 0);  // of each label's rows, in the array of all
@@ -48,7 +58,7 @@ LabelClusters::LabelClusters(const Matrix& X, const LabelSets& y, std::size_t la
     if (first[label] == first[label + 1]) continue;
     labels_.push_back(label);
     for (std::size_t i = first[label]; i < first[label + 1]; ++i) {
-      visit_row(X, rows[i], [&](std::size_t feature, float value) {
+      visit_row(X, rows[i], bank, example, [&](std::size_t feature, float value) {
         if (wide) feature = known.add(static_cast<std::uint32_t>(feature)) - 1;
         if (left_[feature] == 0.0f) touched_.push_back(static_cast<std::uint32_t>(feature));
         left_[feature] += value;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "labels.hpp"
+#include "linear/bank.hpp"
 #include "matrix.hpp"
 
 namespace labeltree {
@@ -15,7 +16,9 @@ namespace labeltree {
 // the rows, whatever number their features have.
 class LabelClusters {
  public:
-  LabelClusters(const Matrix& X, const LabelSets& y, std::size_t labels, std::uint64_t seed);
+  // Where the bank weighs rows, they are those that it encodes, else as they are.
+  LabelClusters(const Matrix& X, const LabelSets& y, std::size_t labels, const Bank& bank,
+                std::uint64_t seed);
 
   // Labels that have a row.
   const std::vector<LabelId>& labels() const { return labels_; }

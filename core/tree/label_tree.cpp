@@ -30,7 +30,8 @@ bool contains(std::span<const LabelId> labels, LabelId label) {
 LabelTree::LabelTree(const BankParams& bank, const LabelTreeParams& params)
     : TreeLearner(bank), params_(params), index_(params.index_length, bank_.slots(), bank.frozen) {
   for (std::size_t tree = 0; tree < params.trees; ++tree) {
-    trees_.emplace_back(params.alpha, params.exclusive, params.seed + tree);
+    trees_.emplace_back(params.alpha, params.exclusive, is_dual() ? params.slope : 1.0f,
+                        params.seed + tree);
   }
 }
 
@@ -44,7 +45,7 @@ void LabelTree::set_labels(std::size_t labels) {
 // Scorers take their places in the order of the first tree: those of siblings, which are often
 // candidates together, share their lines.
 void LabelTree::organize(const Matrix& X, const LabelSets& y) {
-  LabelClusters clusters(X, y, labels(), params_.seed);
+  LabelClusters clusters(X, y, labels(), bank_, params_.seed);
   const std::size_t known = clusters.labels().size();
   const std::size_t scorers = params_.scorers ? (known + 7) / 8 * 8 : 0;
   bank_.reserve(8 * trees_.size() * ChoiceTree::inner_nodes(known) + scorers);
@@ -64,12 +65,34 @@ void LabelTree::add_scorer(LabelId label) {
 
 // Beside an index, nothing that proposes candidates changes in later passes, but for scorers that
 // share a line of a hashed table with a tree.
-void LabelTree::begin_pass(bool again, std::size_t rows) {
-  const std::size_t kept = again && params_.index_length > 0 ? rows : 0;
+void LabelTree::start_pass(bool again, std::size_t rows, bool more) {
+  TreeLearner::start_pass(again, rows, more);
+  if (is_dual()) {
+    if (!again) pairs_.reset();
+    if (again || more) pairs_.resize(rows);
+    again_ = again ? again_ + 1 : 0;
+    more_ = more;
+    return;
+  }
+  const bool third = more || kept_.rows() > 0;  // a pass that gains from what is kept
+  const std::size_t kept = again && third && params_.index_length > 0 ? rows : 0;
   if (!again_ || kept != kept_.rows()) {
     kept_.reset(kept, trees_.size() * params_.tree_candidates + params_.index_candidates + 1);
   }
   again_ = again;
+}
+
+void LabelTree::learn(const Matrix& X, const LabelSets& y, const float* weight,
+                      const std::int64_t* order, std::size_t n, std::size_t threads,
+                      LabelId* predicted, float* probability, const StopRequested& stop) {
+  if (is_dual() && more_ && !one_matrix_) {
+    std::size_t largest = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      largest = std::max(largest, number(X, static_cast<std::size_t>(order[i]), i));
+    }
+    if (n > 0) pairs_.resize(largest + 1);
+  }
+  TreeLearner::learn(X, y, weight, order, n, threads, predicted, probability, stop);
 }
 
 // Finds the candidates of all examples, with what trees and index say for each. `without` is for one
@@ -154,7 +177,7 @@ void LabelTree::score(Scratch& scratch) const {
 void LabelTree::normalize(std::span<ScoredLabel> scored, bool complete) const {
   if (!params_.exclusive) {
     for (ScoredLabel& s : scored) {
-      s.score = static_cast<float>(probability(Loss::logistic, s.score));
+      s.score = static_cast<float>(probability(Loss::logistic, params_.slope * s.score));
     }
     return;
   }
@@ -247,6 +270,26 @@ void LabelTree::train_scorers(std::span<const LabelId> y, float weight, Scratch&
   }
 }
 
+// The models that a row is shown to are its candidates' scorers and those of the nodes above its labels;
+// from the third pass on, where they are settled, just those that it was shown to before. A row that
+// is not kept starts from zero every time.
+void LabelTree::learn_pairs(std::span<const LabelId> y, float weight, bool settled,
+                            Scratch& scratch) {
+  RowPairs& pairs = scratch.pairs;
+  pairs.assign(pairs_.of(scratch.row));
+  if (!settled) {
+    if (params_.scorers) {
+      for (const LabelId label : scratch.candidates[0].labels) {
+        pairs.add(scorer_[label], contains(y, label));
+      }
+    }
+    for (const ChoiceTree& tree : trees_) tree.add_pairs(y, scratch.above, pairs);
+    pairs.settle();
+  }
+  pairs.learn(scratch.examples, weight, params_.scorer, bank_, scratch.blocks);
+  if (again_ || more_) pairs_.keep(scratch.row, pairs);
+}
+
 // Whether the labels of an example have their leaves, and its candidates their scorers.
 bool LabelTree::has_places(std::span<const LabelId> y, const Scratch& scratch) const {
   const std::vector<LabelId>& candidates = scratch.candidates[0].labels;
@@ -285,7 +328,7 @@ void LabelTree::add_missed(std::span<const LabelId> y, float weight, Scratch& sc
       std::atomic_ref(sought_).fetch_add(weight, std::memory_order_relaxed);
       if (found) std::atomic_ref(found_).fetch_add(weight, std::memory_order_relaxed);
     }
-    if (!found && params_.exclusive && read_relaxed(counts_[label]) > 0.0) {
+    if (!found && (params_.exclusive || is_dual()) && read_relaxed(counts_[label]) > 0.0) {
       const auto lock = lock_index();
       candidates.evidence[candidates.place(label)] =
           prior(label, candidates.unfound, scratch.similar);
@@ -298,7 +341,8 @@ void LabelTree::learn_set(std::span<const LabelId> y, float weight, bool ranked,
   std::shared_lock lock(growth_);
   scratch.candidates.resize(std::max<std::size_t>(scratch.candidates.size(), 1));
   Candidates& candidates = scratch.candidates[0];
-  if (again_ && !params_.scorers) {  // nothing would learn from candidates
+  const bool settled = is_dual() && again_ > 1 && !pairs_.of(scratch.row).empty();
+  if (settled || (again_ && !params_.scorers)) {  // nothing would learn from candidates
     candidates.clear();
   } else if (kept_.has(scratch.row)) {
     kept_.restore(scratch.row, candidates.labels, candidates.evidence);
@@ -315,9 +359,13 @@ void LabelTree::learn_set(std::span<const LabelId> y, float weight, bool ranked,
     make_places(y, scratch);
     lock.lock();
   }
-  if (params_.scorers) train_scorers(y, weight, scratch);
   const bool indexed = params_.index_length > 0;
-  if (!indexed || !again_) {  // beside an index, trees that see a row again only learn it by heart
+  if (is_dual()) {
+    learn_pairs(y, weight, settled, scratch);
+  } else if (params_.scorers) {
+    train_scorers(y, weight, scratch);
+  }
+  if (!is_dual() && (!indexed || !again_)) {  // beside an index, trees that see a row again only learn it by heart
     for (const ChoiceTree& tree : trees_) {
       tree.learn(y, scratch.examples, weight, params_.tree, bank_, scratch.above, scratch.blocks);
     }
@@ -386,6 +434,11 @@ void LabelTree::visit_state(StateVisitor& state) {
   state.value("sought", sought_);
   state.value("found", found_);
   state.value("again", again_);
+  if (is_dual() && !bank_.params().frozen && !state.freezing()) {
+    state.value("more", more_);
+    state.value("passed", passed_);
+    pairs_.visit_state(state, bank_.models());
+  }
   if (!state.restoring()) return;
   const auto require = StateVisitor::require;
   require(scorer_.size() == labels() && next_scorer_ <= bank_.models() && bank_.models() % 8 == 0,

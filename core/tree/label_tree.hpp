@@ -6,8 +6,8 @@
 //   tree_weight . mean over trees of logit P_tree(y | x)  +  index_weight . similarity  +  w_y . x
 //
 // and only the scorers w of candidates, and of the true label, learn: what trees and index leave
-// unexplained. The cost of an example is that of a few paths and a few dozen scorers, whatever
-// the number of labels.
+// unexplained. Scorers and trees that learn by the dual rule each solve a problem of their own. The
+// cost of an example is that of a few paths and a few dozen scorers, whatever the number of labels.
 #pragma once
 
 #include <cstdint>
@@ -34,6 +34,7 @@ struct LabelTreeParams {
   std::size_t index_length = 0;       // labels kept for a feature; 0: no index
   std::size_t index_candidates = 15;
   float index_weight = 10.0f;
+  float slope = 1.0f;  // from predictions to log-odds, of scorers and of the nodes of trees
   // Candidates whose evidence is so far behind that of the best are not scored to predict.
   float hopeless = std::numeric_limits<float>::infinity();
   bool scorers = true;     // without them, trees and index decide
@@ -48,7 +49,9 @@ class LabelTree : public TreeLearner {
   // Builds the trees from clusters of labels, where all rows are known. Nothing may be learned yet.
   void organize(const Matrix& X, const LabelSets& y);
 
-  void begin_pass(bool again, std::size_t rows) override;
+  void learn(const Matrix& X, const LabelSets& y, const float* weight, const std::int64_t* order,
+             std::size_t n, std::size_t threads, LabelId* predicted, float* probability,
+             const StopRequested& stop) override;
   void visit_state(StateVisitor& state) override;
   TreeView view() const override;
 
@@ -60,6 +63,7 @@ class LabelTree : public TreeLearner {
   double recall() const { return (read_relaxed(found_) + 1.0) / (read_relaxed(sought_) + 2.0); }
 
  protected:
+  void start_pass(bool again, std::size_t rows, bool more) override;
   void set_labels(std::size_t labels) override;
   void learn_set(std::span<const LabelId> y, float weight, bool ranked, Scratch& scratch) override;
   void rank(std::size_t k, Scratch& scratch) const override;
@@ -78,6 +82,8 @@ class LabelTree : public TreeLearner {
   void add_missed(std::span<const LabelId> y, float weight, Scratch& scratch);
   void score(Scratch& scratch) const;
   void train_scorers(std::span<const LabelId> y, float weight, Scratch& scratch);
+  bool is_dual() const { return params_.scorer.update == Update::dual; }
+  void learn_pairs(std::span<const LabelId> y, float weight, bool settled, Scratch& scratch);
   bool has_places(std::span<const LabelId> y, const Scratch& scratch) const;
   void make_places(std::span<const LabelId> y, Scratch& scratch);
   void add_scorer(LabelId label);
@@ -91,8 +97,10 @@ class LabelTree : public TreeLearner {
   std::uint32_t next_scorer_ = 0;      // the model of the next scorer; a multiple of 8: none left
   double sought_ = 0.0;
   double found_ = 0.0;
-  std::uint64_t again_ = 0;            // whether rows come once more
+  std::uint64_t again_ = 0;            // how often the rows were learned before
+  std::uint64_t more_ = 0;             // whether rows will come once more
   KeptCandidates kept_;                // of the rows, in a later pass
+  KeptPairs pairs_;                    // dual: of the rows
 };
 
 }  // namespace labeltree

@@ -23,6 +23,7 @@ class LdsmForest : public Learner {
   std::size_t learned_labels() const override { return learned_labels_; }
   std::uint64_t examples() const override { return examples_; }
   const Bank& bank() const override { return bank_; }
+  Bank& bank() override { return bank_; }
   void visit_state(StateVisitor& state) override;
 
   // Learns all rows at once, as published: every tree is grown from scratch, `threads` at a time.

@@ -42,7 +42,6 @@ class RecallTree : public TreeLearner {
  public:
   RecallTree(const BankParams& bank, const RecallTreeParams& params);
 
-  void begin_pass(bool again, std::size_t /*rows*/) override { passes_ += again; }
   void visit_state(StateVisitor& state) override;
 
   TreeView view() const override;
@@ -50,6 +49,10 @@ class RecallTree : public TreeLearner {
   std::size_t candidate_count() const;
 
  protected:
+  void start_pass(bool again, std::size_t rows, bool more) override {
+    TreeLearner::start_pass(again, rows, more);
+    passes_ += again;
+  }
   void set_labels(std::size_t labels) override;
   void learn_one(LabelId y, float weight, bool seen, Scratch& scratch) override;
   void rank(std::size_t k, Scratch& scratch) const override;

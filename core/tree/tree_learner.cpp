@@ -19,9 +19,15 @@ void TreeLearner::visit_state(StateVisitor& state) {
   learned_labels_ = labels() - std::count(counts_.begin(), counts_.end(), 0.0);
 }
 
-void TreeLearner::learn_row(const Matrix& X, const LabelSets& y, std::size_t row, float weight,
-                            LabelId* predicted, float* probability, Scratch& scratch) {
-  scratch.row = row;
+void TreeLearner::start_pass(bool /*again*/, std::size_t rows, bool /*more*/) {
+  one_matrix_ = rows > 0;
+  passed_ = 0;
+}
+
+void TreeLearner::learn_row(const Matrix& X, const LabelSets& y, std::size_t row,
+                            std::size_t number, float weight, LabelId* predicted,
+                            float* probability, Scratch& scratch) {
+  scratch.row = number;
   scratch.examples.clear();
   {
     const std::lock_guard lock(observing_);
@@ -50,6 +56,7 @@ void TreeLearner::learn(const Matrix& X, const LabelSets& y, const float* weight
   const std::size_t together = threads == 1 ? 1 : 8;  // rows that a thread takes at once
   std::atomic<std::size_t> next = 0;
   std::atomic<bool> stopped = false;
+  const std::uint64_t before = examples();
   together_ = threads > 1;
   parallel_for(threads, threads, [&](std::size_t, std::size_t, std::size_t thread) {
     const auto loan = scratch_.borrow();
@@ -59,13 +66,15 @@ void TreeLearner::learn(const Matrix& X, const LabelSets& y, const float* weight
       if (begin >= n) return;
       for (std::size_t i = begin; i < std::min(begin + together, n); ++i) {
         const auto row = static_cast<std::size_t>(order[i]);
-        learn_row(X, y, row, weight == nullptr ? 1.0f : weight[row],
+        learn_row(X, y, row, number(X, row, i),
+                  weight == nullptr ? 1.0f : weight[row],
                   predicted == nullptr ? nullptr : predicted + i,
                   probability == nullptr ? nullptr : probability + i, *loan);
       }
     }
   });
   together_ = false;
+  passed_ += examples() - before;
 }
 
 bool TreeLearner::count(LabelId y, float weight) {

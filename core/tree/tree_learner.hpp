@@ -16,6 +16,7 @@
 #include "pool.hpp"
 #include "relaxed.hpp"
 #include "tree/candidates.hpp"
+#include "tree/dual_pairs.hpp"
 #include "tree/label_index.hpp"
 #include "tree/search.hpp"
 #include "tree/walk.hpp"
@@ -50,6 +51,7 @@ class TreeLearner : public Learner {
   std::size_t learned_labels() const override { return learned_labels_; }
   std::uint64_t examples() const override { return read_relaxed(examples_); }
   const Bank& bank() const override { return bank_; }
+  Bank& bank() override { return bank_; }
   void visit_state(StateVisitor& state) override;
 
   // One thread learns, whatever `threads` says, unless the learner allows for more: every example
@@ -72,11 +74,12 @@ class TreeLearner : public Learner {
   std::vector<std::uint32_t> path(const Matrix& X, std::size_t row) const;
 
  protected:
+  void start_pass(bool again, std::size_t rows, bool more) override;
   void set_labels(std::size_t labels) override { counts_.resize(labels, 0.0); }
 
   // Memory that one thread uses and uses again.
   struct Scratch {
-    std::size_t row = 0;  // of the example that is learned
+    std::size_t row = 0;  // the number of the row that is learned, the same in every pass
     ExampleBuffer examples;
     std::vector<ScoredLabel> ranked;
     std::vector<Reached> open;
@@ -87,6 +90,7 @@ class TreeLearner : public Learner {
     std::vector<float> values;
     std::vector<float> reach;
     std::vector<Candidates> candidates;  // of each example
+    RowPairs pairs;
     std::vector<std::uint32_t> order;
     Above above;
     Similar similar;
@@ -124,15 +128,23 @@ class TreeLearner : public Learner {
   // P(y | x) for the example in scratch.examples, where the learner knows it.
   virtual float probability_of(LabelId /*y*/, Scratch& /*scratch*/) const { return 0.0f; }
 
+  // Of a row, the same in every pass; `at` is its place in the order that is learned now.
+  std::size_t number(const Matrix& X, std::size_t row, std::size_t at) const {
+    if (X.numbers != nullptr) return static_cast<std::size_t>(X.numbers[row]);
+    return one_matrix_ ? row : passed_ + at;
+  }
+
   Bank bank_;
   std::vector<double> counts_;  // weight of the examples of each label
   mutable Pool<Scratch> scratch_;
   std::shared_mutex growth_;
   bool together_ = false;  // whether several threads learn at this moment
+  bool one_matrix_ = false;   // whether passes go over one matrix, whose rows have numbers
+  std::uint64_t passed_ = 0;  // rows learned in this pass
 
  private:
-  void learn_row(const Matrix& X, const LabelSets& y, std::size_t row, float weight,
-                 LabelId* predicted, float* probability, Scratch& scratch);
+  void learn_row(const Matrix& X, const LabelSets& y, std::size_t row, std::size_t number,
+                 float weight, LabelId* predicted, float* probability, Scratch& scratch);
 
   std::mutex observing_;
   std::atomic<std::size_t> learned_labels_ = 0;

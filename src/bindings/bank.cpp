@@ -76,8 +76,8 @@ void bind_bank(nb::module_& m) {
       .value("logistic", Loss::logistic)
       .value("squared", Loss::squared)
       .value("hinge", Loss::hinge);
-  nb::enum_<Update>(m, "Update").value("adaptive", Update::adaptive).value("sgd", Update::sgd);
-  nb::enum_<Scale>(m, "Scale").value("max", Scale::max).value("none", Scale::none);
+  nb::enum_<Update>(m, "Update").value("adaptive", Update::adaptive).value("sgd", Update::sgd).value("dual", Update::dual);
+  nb::enum_<Scale>(m, "Scale").value("max", Scale::max).value("none", Scale::none).value("unit", Scale::unit).value("idf", Scale::idf);
   nb::enum_<Layout>(m, "Layout")
       .value("dense", Layout::dense)
       .value("lines", Layout::lines)
@@ -86,28 +86,30 @@ void bind_bank(nb::module_& m) {
   nb::class_<Rule>(m, "Rule", "How a linear model learns.")
       .def(
           "__init__",
-          [](Rule* self, Loss loss, Update update, float step, float power, float min_gradient) {
+          [](Rule* self, Loss loss, Update update, float step, float power, float min_gradient,
+             float C) {
             if (!(step > 0.0f && std::isfinite(step))) invalid("step must be positive and finite");
             if (!(power >= 0.0f)) invalid("power must not be negative");
             if (!(min_gradient >= 0.0f)) invalid("min_gradient must not be negative");
-            new (self) Rule{loss, update, step, power, min_gradient};
+            if (!(C > 0.0f && std::isfinite(C))) invalid("C must be positive and finite");
+            new (self) Rule{loss, update, step, power, min_gradient, C};
           },
           nb::kw_only(), nb::arg("loss"), nb::arg("update"), nb::arg("step"), nb::arg("power"),
-          nb::arg("min_gradient"));
+          nb::arg("min_gradient"), nb::arg("C") = 1.0f);
 
   nb::class_<BankParams>(m, "BankParams", "Settings of a bank of linear models.")
       .def(
           "__init__",
           [](BankParams* self, Scale scale, Layout layout, unsigned bits,
-             std::uint64_t features, bool frozen) {
+             std::uint64_t features, bool frozen, bool gradient_sums) {
             if (bits < LineWeights::smallest_bits || bits > LineWeights::largest_bits) {
               invalid("bits must be from 10 to 34, received " + std::to_string(bits));
             }
             if (features > std::uint64_t{1} << 32) invalid("there may be at most 2^32 features");
-            new (self) BankParams{scale, layout, bits, features, false, frozen};
+            new (self) BankParams{scale, layout, bits, features, false, frozen, gradient_sums};
           },
           nb::kw_only(), nb::arg("scale"), nb::arg("layout"), nb::arg("bits"),
-          nb::arg("features"), nb::arg("frozen") = false);
+          nb::arg("features"), nb::arg("frozen") = false, nb::arg("gradient_sums") = true);
 
   nb::class_<Bank>(m, "Bank", "A bank of linear models on the same features.")
       .def(nb::init<const BankParams&>(), nb::arg("params"))

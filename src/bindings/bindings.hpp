@@ -22,6 +22,7 @@ struct BoundMatrix {
   In<float> values = {};
   In2d<float> dense_values = {};
   std::unique_ptr<std::int64_t[]> own_indptr = nullptr;
+  In<std::int64_t> numbers = {};
 };
 
 // LabelSets together with the arrays they borrow.

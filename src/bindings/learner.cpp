@@ -65,6 +65,15 @@ void add_labels(Learner& self, nb::typed<nb::dict, nb::any, std::size_t> ids,
   }
 }
 
+void look_ahead(Learner& self, const BoundMatrix& X, std::optional<In<float>> weight) {
+  Changing lock(self.lock());
+  require_unfrozen(self.bank().params());
+  require_features(X.view, self.bank().params().features);
+  if (weight && weight->shape(0) != X.view.rows) invalid("X and weight differ in length");
+  const ReleasedGil released;
+  self.bank().look_ahead(X.view, weight ? weight->data() : nullptr);
+}
+
 }  // namespace
 
 void bind_learner(nb::module_& m) {
@@ -83,11 +92,13 @@ void bind_learner(nb::module_& m) {
            "Take another lock from now on; nobody may hold the one it has.")
       .def(
           "begin_pass",
-          [](Learner& self, bool again, std::size_t rows) {
+          [](Learner& self, bool again, std::size_t rows, bool more) {
             Changing lock(self.lock());
-            self.begin_pass(again, rows);
+            self.begin_pass(again, rows, more);
           },
-          nb::arg("again"), nb::arg("rows") = 0)
+          nb::arg("again"), nb::arg("rows") = 0, nb::arg("more") = false)
+      .def("look_ahead", &look_ahead, nb::arg("X"), nb::arg("weight").none(),
+           "Note the features of rows that will be learned, where rows are weighed by them.")
       .def_prop_ro("labels", reading(&Learner::labels))
       .def_prop_ro("learned_labels", &Learner::learned_labels)
       .def_prop_ro("examples", reading(&Learner::examples))

@@ -149,6 +149,17 @@ void bind_matrix(nb::module_& m) {
       .def_static("row", &sparse_row, nb::arg("indices").noconvert(),
                   nb::arg("values").noconvert(), nb::arg("cols"))
       .def_static("dense", &dense_matrix, nb::arg("values").noconvert())
+      .def(
+          "number",
+          [](BoundMatrix& X, In<std::int64_t> numbers) {
+            if (numbers.shape(0) != X.view.rows) invalid("rows and their numbers differ in length");
+            for (std::size_t i = 0; i < X.view.rows; ++i) {
+              if (numbers.data()[i] < 0) invalid("the number of a row is negative");
+            }
+            X.numbers = numbers;
+            X.view.numbers = numbers.data();
+          },
+          nb::arg("numbers").noconvert(), "Tell which rows of the data these are.")
       .def_prop_ro("rows", [](const BoundMatrix& X) { return X.view.rows; })
       .def_prop_ro("cols", [](const BoundMatrix& X) { return X.view.cols; });
 

@@ -31,6 +31,9 @@ class Matrix:
     @staticmethod
     def dense(values: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> Matrix: ...
 
+    def number(self, numbers: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
+        """Tell which rows of the data these are."""
+
     @property
     def rows(self) -> int: ...
 
@@ -57,10 +60,16 @@ class Update(enum.Enum):
 
     sgd = 1
 
+    dual = 2
+
 class Scale(enum.Enum):
     max = 0
 
     none = 1
+
+    unit = 2
+
+    idf = 3
 
 class Layout(enum.Enum):
     dense = 0
@@ -72,12 +81,12 @@ class Layout(enum.Enum):
 class Rule:
     """How a linear model learns."""
 
-    def __init__(self, *, loss: Loss, update: Update, step: float, power: float, min_gradient: float) -> None: ...
+    def __init__(self, *, loss: Loss, update: Update, step: float, power: float, min_gradient: float, C: float = 1.0) -> None: ...
 
 class BankParams:
     """Settings of a bank of linear models."""
 
-    def __init__(self, *, scale: Scale, layout: Layout, bits: int, features: int, frozen: bool = False) -> None: ...
+    def __init__(self, *, scale: Scale, layout: Layout, bits: int, features: int, frozen: bool = False, gradient_sums: bool = True) -> None: ...
 
 class Bank:
     """A bank of linear models on the same features."""
@@ -114,7 +123,12 @@ class Learner:
     def share_lock(self, lock: Lock) -> None:
         """Take another lock from now on; nobody may hold the one it has."""
 
-    def begin_pass(self, again: bool, rows: int = 0) -> None: ...
+    def begin_pass(self, again: bool, rows: int = 0, more: bool = False) -> None: ...
+
+    def look_ahead(self, X: Matrix, weight: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None) -> None:
+        """
+        Note the features of rows that will be learned, where rows are weighed by them.
+        """
 
     @property
     def labels(self) -> int: ...
@@ -347,7 +361,7 @@ class ProbabilityTree(TreeLearner):
 class LabelTree(TreeLearner):
     """Trees, an index and scorers."""
 
-    def __init__(self, params: BankParams, tree: Rule, scorer: Rule, *, trees: int, tree_candidates: int, beam: int, improbable: float, alpha: float, tree_weight: float, index_length: int, index_candidates: int, index_weight: float, hopeless: float, scorers: bool, exclusive: bool, seed: int) -> None: ...
+    def __init__(self, params: BankParams, tree: Rule, scorer: Rule, *, trees: int, tree_candidates: int, beam: int, improbable: float, alpha: float, tree_weight: float, index_length: int, index_candidates: int, index_weight: float, hopeless: float, scorers: bool, exclusive: bool, seed: int, slope: float = 1.0) -> None: ...
 
     @staticmethod
     def inner_nodes(labels: int) -> int: ...

@@ -23,15 +23,16 @@ _TEXT = (
 # The settings that `fit` derives from the data, whichever estimator has them.
 _SETTLED: dict[str, list[Any]] = {
     "n_features_in_": [Interval(Integral, 1, 2**32, closed="both")],
-    "scale_": [StrOptions({"max", "none"})],
+    "scale_": [StrOptions({"max", "none", "unit", "idf"})],
     "layout_": [StrOptions({"dense", "lines", "hashed"})],
     "bits_": [Interval(Integral, 10, 34, closed="both")],
     "step_": [Interval(Real, 0, None, closed="neither")],
     "seed_": [Interval(Integral, 0, 2**31 - 1, closed="both")],
     "index_length_": [Interval(Integral, 0, 2**20, closed="both")],
+    "candidates_": [Interval(Integral, 1, 2**20, closed="both")],
     "n_trees_": [Interval(Integral, 1, 1000, closed="both")],
     "scorer_step_": [Interval(Real, 0, None, closed="neither")],
-    "scorer_update_": [StrOptions({"sgd", "adaptive"})],
+    "scorer_update_": [StrOptions({"sgd", "adaptive", "dual"})],
     "min_gradient_": [Interval(Real, 0, None, closed="left")],
     "arity_": [Interval(Integral, 2, 2**16, closed="both")],
 }

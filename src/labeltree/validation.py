@@ -112,6 +112,12 @@ def as_threads(n_jobs: int | None, name: str = "n_jobs") -> int:
     return min(n_jobs, processors) if n_jobs > 0 else max(1, processors + 1 + n_jobs)
 
 
+def has_counts(rows: Any) -> bool:
+    """Tell whether all entries of sparse rows are whole numbers from 0: counts, or flags."""
+    data = rows.data
+    return bool(len(data) > 0 and data.min() >= 0 and np.all(data == np.floor(data)))
+
+
 def has_unit_rows(rows: Any) -> bool:
     """Tell whether all rows that are not empty have length one, to one percent."""
     with np.errstate(over="ignore"):

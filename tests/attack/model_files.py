@@ -21,7 +21,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.preprocessing import normalize
 
-from labeltree import LdSMClassifier, TextClassifier, load, modelfile
+from labeltree import LabelTreeClassifier, LdSMClassifier, TextClassifier, load, modelfile
 from labeltree.estimators import ESTIMATORS, classifier_of
 from labeltree.modelfile import ModelFileError
 
@@ -36,7 +36,23 @@ _NUMBERS = [
 ]
 _VALUES: list[Any] = [
     *_NUMBERS,
-    *(None, True, False, "", "none", "dense", "lines", "hashed", "²", "\ud800", [], [1], {}),
+    *(
+        None,
+        True,
+        False,
+        "",
+        "none",
+        "idf",
+        "dual",
+        "dense",
+        "lines",
+        "hashed",
+        "²",
+        "\ud800",
+        [],
+        [1],
+        {},
+    ),
     *([[[[]]]], {"a": 1}, "x" * 1000),
 ]
 _EXTREMES = {
@@ -46,8 +62,11 @@ _EXTREMES = {
 }
 
 
-def attack(seconds: float, seed: int) -> dict[str, int]:
-    """Load changed files for about so long; AssertionError tells the seed of the first fault."""
+def attack(seconds: float, seed: int, least: int = 1) -> dict[str, int]:
+    """Load changed files for about so long, and `least` of them at least.
+
+    AssertionError tells the seed of the first fault.
+    """
     counts: Counter[str] = Counter()
     end = time.monotonic() + seconds
     with (
@@ -58,7 +77,7 @@ def attack(seconds: float, seed: int) -> dict[str, int]:
         warnings.simplefilter("ignore")
         originals = models(Path(folder))
         number = 0
-        while time.monotonic() < end or number == 0:
+        while time.monotonic() < end or number < least:
             attack_once(originals, Path(folder) / "lie", seed + number, counts)
             number += 1
     return dict(counts)
@@ -252,6 +271,11 @@ def trained() -> Iterator[Any]:
         clf = TextClassifier(estimator(random_state=0), hash_bits=10, keep_names=next(streams))
         texts = [f"word{number} word{number + 1} and others" for number in numbers]
         yield clf.partial_fit(texts, words) if not estimator._takes_sets else clf.fit(texts, sets)
+    halfway = LabelTreeClassifier(random_state=0)  # in a second pass of the dual update
+    halfway.begin_pass(again=False, more=True)
+    halfway.partial_fit(np.round(4 * sparse), sets)
+    halfway.begin_pass(again=True, more=True)
+    yield halfway.partial_fit(np.round(4 * sparse[:30]), sets[:30])
 
 
 def _require(condition: bool, otherwise: str, seed: int) -> None:
@@ -260,4 +284,5 @@ def _require(condition: bool, otherwise: str, seed: int) -> None:
 
 
 if __name__ == "__main__":
-    print(attack(float(sys.argv[1]), int(sys.argv[2])))
+    seconds, seed, *least = sys.argv[1:]
+    print(json.dumps(attack(float(seconds), int(seed), *map(int, least))))

@@ -34,8 +34,9 @@ class Node:
 class ChoiceTree:
     """Rows are dicts of feature: value; labels are numbers."""
 
-    def __init__(self, rule, bank, *, alpha, exclusive, seed):
+    def __init__(self, rule, bank, *, alpha, exclusive, slope, seed):
         self.rule, self.bank, self.alpha, self.exclusive = rule, bank, alpha, exclusive
+        self.slope = slope
         self.random = seed
         self.nodes = []
         self.leaf = {}
@@ -57,7 +58,8 @@ class ChoiceTree:
 
     def child_probabilities(self, node, x):
         p = {
-            c: max(sigmoid(node.regressors[c].predict(x)), SMALLEST) for c in sorted(node.children)
+            c: max(sigmoid(self.slope * node.regressors[c].predict(x)), SMALLEST)
+            for c in sorted(node.children)
         }
         if not self.exclusive:
             return p
@@ -96,7 +98,8 @@ class ChoiceTree:
             yield node.parent, node.slot
             node = node.parent
 
-    def learn(self, labels, x, h):
+    def questions(self, labels, x):
+        """Yield the regressors above labels, and the answer that each should give."""
         for label in labels:
             if label not in self.leaf:
                 self.insert(label, x)
@@ -106,7 +109,11 @@ class ChoiceTree:
                 taken.setdefault(node, set()).add(child)
         for node, children in taken.items():
             for c in node.children:
-                node.regressors[c].learn_observed(x, 1.0 if c in children else -1.0, h)
+                yield node.regressors[c], 1.0 if c in children else -1.0
+
+    def learn(self, labels, x, h):
+        for regressor, y in self.questions(labels, x):
+            regressor.learn_observed(x, y, h)
 
     def log_probability(self, label, x):
         return sum(math.log(self.child_probabilities(n, x)[c]) for n, c in self.path(label))
@@ -222,22 +229,32 @@ class LabelTree:
         hopeless=math.inf,
         scorers=True,
         exclusive=True,
+        slope=1.0,
         seed=0,
     ):
+        self.slope, self.dual = slope, scorer["update"] == "dual"
+        self.pairs = {}  # dual: row -> model -> (answer, dual variable)
         self.scorer, self.use_scorers, self.exclusive = scorer, scorers, exclusive
         self.tree_candidates, self.beam, self.improbable = tree_candidates, beam, improbable
         self.index_candidates, self.hopeless = index_candidates, hopeless
         self.tree_weight, self.index_weight = tree_weight, index_weight
         self.bank = LinearBank(scale)
         self.trees = [
-            ChoiceTree(tree, self.bank, alpha=alpha, exclusive=exclusive, seed=seed + i)
+            ChoiceTree(
+                scorer if self.dual else tree,
+                self.bank,
+                alpha=alpha,
+                exclusive=exclusive,
+                slope=slope if self.dual else 1.0,
+                seed=seed + i,
+            )
             for i in range(trees)
         ]
         self.index = LabelIndex(index_length) if index_length else None
         self.scorers = {}
         self.counts = {}
         self.sought = self.found = 0.0
-        self.again = False  # whether this is a later pass over the same examples
+        self.again = 0  # how often the examples were learned before
 
     @property
     def recall(self):
@@ -291,13 +308,13 @@ class LabelTree:
             share = 1.0 if len(candidates) == len(self.counts) else self.recall
             p = {label: share * math.exp(s) / total for label, s in scores.items()}
         else:
-            p = {label: sigmoid(s) for label, s in scores.items()}
+            p = {label: sigmoid(self.slope * s) for label, s in scores.items()}
         # Equal scores, which rounding may tell apart: the lowest label.
         ranked = sorted(scores, key=lambda label: (-round(scores[label], 5), label))
         return [(label, p[label]) for label in ranked[:k]]
 
-    def learn(self, x, labels, h=1.0):
-        """Return what was predicted before."""
+    def learn(self, x, labels, h=1.0, row=None):
+        """Return what was predicted before; `row` tells examples apart that come again."""
         if h > 0:
             self.bank.observe(x, h)
         predicted = next((label for label, _ in self.topk(x, 1)), None) if self.counts else None
@@ -308,11 +325,13 @@ class LabelTree:
             if not self.again:
                 self.sought += h
                 self.found += h if label in candidates else 0.0
-            if label not in candidates and self.exclusive and label in self.counts:
+            if label not in candidates and (self.exclusive or self.dual) and label in self.counts:
                 candidates.append(label)
-        if self.use_scorers:
+        if self.dual:
+            self.learn_pairs(x, labels, h, candidates, self.pairs.setdefault(row, {}))
+        elif self.use_scorers:
             self.train_scorers(x, labels, h, candidates, evidence)
-        if not self.index or not self.again:
+        if not self.dual and (not self.index or not self.again):
             for tree in self.trees:
                 tree.learn(labels, x, h)
         for label in labels:
@@ -320,6 +339,19 @@ class LabelTree:
             if self.index and not self.again:
                 self.index.add(label, self.features(x), h)
         return predicted
+
+    def learn_pairs(self, x, labels, h, candidates, pairs):
+        """Take exact steps for all models that the row is shown to, settled after two passes."""
+        if self.again < 2:
+            asked = [one for tree in self.trees for one in tree.questions(labels, x)]
+            for label in candidates:
+                if label not in self.scorers:
+                    self.scorers[label] = self.bank.new(self.scorer)
+                asked.append((self.scorers[label], 1.0 if label in labels else -1.0))
+            for model, y in asked:
+                pairs.setdefault(model, (y, 0.0))
+        for model, (y, alpha) in pairs.items():
+            pairs[model] = y, model.dual_step(x, y, h, alpha)
 
     def train_scorers(self, x, labels, h, candidates, evidence):
         for label in candidates:

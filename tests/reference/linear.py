@@ -33,9 +33,9 @@ def importance_aware_step(loss, p, y, kappa, step):
 class LinearModel:
     """Examples are dicts of feature: value."""
 
-    def __init__(self, loss, update, scale, step, power=0.0, min_gradient=0.0):
+    def __init__(self, loss, update, scale, step, power=0.0, min_gradient=0.0, C=1.0):
         self.loss, self.update, self.scale = loss, update, scale
-        self.step, self.power, self.min_gradient = step, power, min_gradient
+        self.step, self.power, self.min_gradient, self.C = step, power, min_gradient, C
         self.w = defaultdict(float)
         self.G = defaultdict(float)
         self.N = {CONSTANT: 1.0}
@@ -47,6 +47,9 @@ class LinearModel:
             known = {i: v for i, v in {**x, CONSTANT: 1.0}.items() if i in self.N}
             if self.scale == "max":
                 known = {i: v / self.N[i] for i, v in known.items()}
+            if self.scale == "unit":
+                length = math.sqrt(sum(v * v for i, v in known.items() if i != CONSTANT))
+                known = {i: 1.0 if i == CONSTANT else v / length for i, v in known.items()}
             self.last.update(example=x, scaled=known)
         return self.last["scaled"]
 
@@ -92,6 +95,19 @@ class LinearModel:
         for i, v in x.items():
             self.w[i] += u * m * s[i] * v
         return p
+
+    def dual_step(self, x, y, h, alpha):
+        """Take an exact step for one observed example; return its new dual variable.
+
+        C is for rows of unit length on average, the constant not counted.
+        """
+        p, x = self.predict(x), self.scaled(x)
+        D = max(self.S / self.T - 1, 1e-6) / (2 * self.C * h)
+        G = y * p - 1 + D * alpha
+        new = max(0.0, alpha - G / (sum(v * v for v in x.values()) + D))
+        for i, v in x.items():
+            self.w[i] += (new - alpha) * y * v
+        return new
 
 
 class LinearBank:

@@ -21,6 +21,7 @@ from tests.tree import (
 )
 
 K, D = 30, 32
+DUAL = {**RULE, "update": "dual", "C": 0.5}
 
 
 def make_core(
@@ -41,6 +42,7 @@ def make_core(
     hopeless=np.inf,
     scorers=True,
     exclusive=True,
+    slope=1.0,
     seed=0,
     **bank,
 ):
@@ -60,6 +62,7 @@ def make_core(
         hopeless=hopeless,
         scorers=scorers,
         exclusive=exclusive,
+        slope=slope,
         seed=seed,
     )
     core.resize(labels)
@@ -151,11 +154,12 @@ class TestReference:
             adopt(reference, core)
         weights = np.ones(len(y)) if weight is None else weight
         for number in range(passes):
-            reference.again = number > 0
-            core.begin_pass(again=number > 0, rows=len(y) if keep else 0)
+            reference.again = number
+            more = number + 1 < passes
+            core.begin_pass(again=number > 0, rows=len(y) if keep else 0, more=more)
             expected = [
-                reference.learn(x, np.atleast_1d(one).tolist(), float(h))
-                for x, one, h in zip(as_dicts(X), y, weights, strict=True)
+                reference.learn(x, np.atleast_1d(one).tolist(), float(h), row)
+                for row, (x, one, h) in enumerate(zip(as_dicts(X), y, weights, strict=True))
             ]
             predicted = learn(core, X, y, weight, dense=dense)
             assert predicted.tolist() == [NONE if label is None else label for label in expected]
@@ -165,6 +169,20 @@ class TestReference:
         for k in (3, 100):
             self.compare_predictions(core, reference, X[:10], k, dense)
         return core, reference
+
+    @pytest.mark.parametrize("passes", [1, 2, 4])
+    @pytest.mark.parametrize(
+        "how",
+        [
+            {"sets": True, "dense": False, "layout": "lines"},
+            {"sets": True, "dense": False, "layout": "lines", "keep": True, "index_length": 20},
+            {"sets": True, "dense": False, "layout": "hashed", "organize": True},
+            {"sets": False, "trees": 2, "scale": "max"},
+            {"sets": True, "scale": "unit", "weight": np.linspace(0, 2, 120)},
+        ],
+    )
+    def test_dual_update(self, passes, how):
+        self.compare(DUAL, DUAL, passes=passes, slope=3.0, tree_weight=0.1, n=120, **how)
 
     def compare_state(self, core, reference, labels):
         state = core.state()
@@ -481,7 +499,7 @@ def test_kept_candidates_are_those_that_would_be_found_again(sets, index_length)
     for rows in (0, len(y), len(y) // 2):
         core = make_core(K, D, index_length=index_length, tree_candidates=3, exclusive=not sets)
         for number in range(4):
-            core.begin_pass(again=number > 0, rows=rows)
+            core.begin_pass(again=number > 0, rows=rows, more=number < 3)
             learn(core, X, y)
         core.begin_pass(again=False)
         states.append(core.state())

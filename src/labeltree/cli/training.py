@@ -222,7 +222,7 @@ class Training:
             **self.settings,
         )
         if run.rows == 0 and self.learned:
-            self.clf.begin_pass(again=run.number > 0)
+            self.clf.begin_pass(again=run.number > 0, more=run.number + 1 < run.passes)
         skip = run.rows_to_skip
         self.before = run.rows - skip
         shuffle = run.shuffled_by(self.before)
@@ -282,6 +282,8 @@ class Training:
         if isinstance(rows.X, Texts) and isinstance(self.clf, OnlineClassifier):
             self._expect_text()  # as the columns of the first rows have told
         self._check_labels(piece)
+        if not self.learned:
+            self.clf.begin_pass(again=False, more=run.passes > 1)
         if run.holdout:  # rows of weight zero are predicted where they come, and not learned
             held = piece.numbers % run.holdout == run.holdout - 1
             weight = np.ones(len(rows), np.float32) if rows.weight is None else rows.weight
@@ -294,7 +296,7 @@ class Training:
             targets = piece.targets
             if end - begin < len(rows):
                 targets = targets_of(rows[begin:end], targets.multilabel)
-            self._learn_portion(rows[begin:end], targets, vocabulary)
+            self._learn_portion(rows[begin:end], targets, vocabulary, piece.numbers[begin:end])
             begin = end
             run.rows = self.before + piece.end - len(rows) + end
             if stop is not None and stop.requested:
@@ -310,11 +312,13 @@ class Training:
             models = _TREE * (getattr(clf, "n_trees", None) or 1)
         return min(PORTION, max(16, _MODELS // models))
 
-    def _learn_portion(self, rows: Rows, targets: Targets, vocabulary: list[Any]) -> None:
+    def _learn_portion(
+        self, rows: Rows, targets: Targets, vocabulary: list[Any], numbers: NDArray[np.int64]
+    ) -> None:
         clf, run = self.clf, self.run
         before = clf.progress_ if self.learned else Progress()
         try:
-            clf.partial_fit(rows.X, targets, sample_weight=rows.weight)
+            clf.partial_fit(rows.X, targets, sample_weight=rows.weight, row_numbers=numbers)
             after = clf.progress_
             if run.holdout:
                 run.held_out[0] += after.passed_over - before.passed_over

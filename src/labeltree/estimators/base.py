@@ -21,7 +21,14 @@ from labeltree.estimators.locking import changing, reading
 from labeltree.estimators.prediction import FORMS, NO_LABEL, Predictor
 from labeltree.labels import Kind, Label, Targets, Vocabulary
 from labeltree.progress import Meter, Progress
-from labeltree.validation import as_matrix, as_rows, as_threads, as_weights, has_unit_rows
+from labeltree.validation import (
+    as_matrix,
+    as_rows,
+    as_threads,
+    as_weights,
+    has_counts,
+    has_unit_rows,
+)
 
 FIRST_ROWS = 1000  # of the first batch: settings of a stream are chosen from them
 
@@ -50,7 +57,7 @@ class OnlineClassifier(Predictor):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "scale": [StrOptions({"auto", "max", "none"})],
+        "scale": [StrOptions({"auto", "max", "none", "unit", "idf"})],
         "layout": [StrOptions({"auto", "dense", "hashed"})],
         "bits": [Interval(Integral, 10, 34, closed="both"), None],
         "min_gradient": [Interval(Real, 0, None, closed="left")],
@@ -71,7 +78,7 @@ class OnlineClassifier(Predictor):
     scale: str
     layout: str
     bits: int | None
-    passes: int
+    passes: int | None = 1  # of those that have no such parameter
     shuffle: bool
     random_state: Any
     n_jobs: int | None
@@ -83,6 +90,7 @@ class OnlineClassifier(Predictor):
     compiled_: bool
     _fixed: dict[str, Any]
     _kind: Kind
+    _expects_more: bool = False  # whether the rows of the first call will come again
 
     def _settle(self, batch: Batch, *, streaming: bool) -> None:
         """Choose from the first batch what was left to the data."""
@@ -100,6 +108,11 @@ class OnlineClassifier(Predictor):
         if self.layout == "auto":
             small = not streaming and n_labels * self.n_features_in_ <= 2**22
             self.layout_ = "dense" if small or not sparse else "hashed"
+
+    def _settle_rows(self, batch: Batch) -> None:
+        """Let "auto" give sparse rows unit length, and weigh counts, for the dual update."""
+        if self.scale == "auto" and self.scale_ == "max" and sp.issparse(batch.rows):
+            self.scale_ = "idf" if has_counts(batch.rows) else "unit"
 
     def _settle_lines(self, batch: Batch, models: float, room: int) -> None:
         """Choose lines of eight models for sparse rows, where all weights are kept.
@@ -120,7 +133,12 @@ class OnlineClassifier(Predictor):
             bits=self.bits_,
             features=self.n_features_in_,
             frozen=self.compiled_,
+            gradient_sums=self._keeps_gradient_sums(),
         )
+
+    def _keeps_gradient_sums(self) -> bool:
+        """Tell whether any model learns by adaptive steps."""
+        return True
 
     def _rule(
         self,
@@ -136,6 +154,7 @@ class OnlineClassifier(Predictor):
             step=step,
             power=self._fixed.get("power", 0.0),
             min_gradient=self._fixed["min_gradient"] if min_gradient is None else min_gradient,
+            C=self._fixed.get("C", 1.0),
         )
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, verbose: int = 0) -> Self:
@@ -163,6 +182,7 @@ class OnlineClassifier(Predictor):
         batch = new._check(X, y, sample_weight, reset=True)
         if batch.weight is not None and not batch.weight.any():
             raise ValueError("sample_weight is zero for every row: there is nothing to learn from")
+        new._expects_more = new.passes != 1
         new._start(batch, streaming=False)
         new._add_labels(batch.targets.distinct)
         try:
@@ -177,11 +197,14 @@ class OnlineClassifier(Predictor):
         """Learn the rows of `fit`."""
         random = check_random_state(self.random_state)
         order = np.arange(batch.matrix.rows)
-        meter = Meter(self.passes, batch.matrix.rows, verbose)
+        passes = self._passes()
+        meter = Meter(passes, batch.matrix.rows, verbose)
         try:
-            for number in range(self.passes):
-                rows = batch.matrix.rows if self.passes > 2 else 0  # what to keep for a third
-                self._learner.begin_pass(again=number > 0, rows=rows)
+            for number in range(passes):
+                rows, more = batch.matrix.rows, number + 1 < passes
+                self._learner.begin_pass(again=number > 0, rows=rows, more=more)
+                if number == 0:
+                    self._look_ahead(batch)
                 if self.shuffle:
                     order = random.permutation(batch.matrix.rows)
                 for part in meter.parts(order):
@@ -191,8 +214,25 @@ class OnlineClassifier(Predictor):
             if not self._lock.condemned:
                 self._learner.begin_pass(again=False)
 
+    def _passes(self) -> int:
+        """Return how often `fit` goes through the rows."""
+        assert self.passes is not None
+        return self.passes
+
+    def _look_ahead(self, batch: Batch) -> None:
+        """Learn from all rows of `fit` at once, before they come one by one."""
+        self._learner.look_ahead(batch.matrix, batch.weight)
+
     @changing
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any,
+        classes: Any = None,
+        sample_weight: Any = None,
+        *,
+        row_numbers: Any = None,
+    ) -> Self:
         """Learn the rows once, in their order, on top of what is known.
 
         Any number of threads may call it, and predict meanwhile: they take turns.
@@ -207,6 +247,9 @@ class OnlineClassifier(Predictor):
             As for `fit`. Labels never seen before are welcome at any time.
         classes : array-like, optional
             Labels that get the next ids. Never needed: a label is predicted once it was seen.
+        row_numbers : array of int, optional
+            Where `begin_pass` has told that rows come several times: which rows these are,
+            counted from 0. Without it they come in the same order every time.
 
         Returns
         -------
@@ -217,6 +260,8 @@ class OnlineClassifier(Predictor):
         self._require_learning()
         new = self if hasattr(self, "_learner") else self._unfitted()
         batch = new._check(X, y, sample_weight, reset=new is not self)
+        if row_numbers is not None:
+            batch.matrix.number(np.ascontiguousarray(row_numbers, dtype=np.int64))
         declared = [] if classes is None else Targets.parse(classes).distinct
         if declared and batch.targets.kind.endswith("indicator"):
             raise ValueError("classes are given, but y is an indicator: its columns are the labels")
@@ -271,16 +316,23 @@ class OnlineClassifier(Predictor):
         self._learn(batch, np.zeros(1, dtype=np.int64), record=True)
         return self
 
-    def begin_pass(self, *, again: bool) -> None:
-        """Tell `partial_fit` whether the rows to come were learned before.
+    def begin_pass(self, *, again: bool, more: bool = False) -> None:
+        """Tell `partial_fit` that the same rows come several times.
 
         Parameters
         ----------
         again : bool
-            Whether they were: what is counted of rows is then not counted again.
+            Whether the rows to come were learned before: what is counted of rows is then not
+            counted again.
+        more : bool
+            Whether they will come once more. Called before the first rows, it lets an estimator
+            choose an update that gains from several passes.
         """
-        check_is_fitted(self)
-        self._learner.begin_pass(again=again)
+        if hasattr(self, "_learner"):
+            self._learner.begin_pass(again=again, more=more)
+        elif again:
+            check_is_fitted(self)
+        self._expects_more = more
 
     @property
     def examples_(self) -> int:
@@ -370,6 +422,8 @@ class OnlineClassifier(Predictor):
         self._kind = batch.targets.kind
         self.compiled_ = False
         self._take(self._make_learner())
+        if streaming and self._expects_more:
+            self._learner.begin_pass(again=False, more=True)
         self._progress = Progress()
 
     def _add_labels(self, labels: Sequence[Label]) -> None:

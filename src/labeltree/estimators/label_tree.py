@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from labeltree import _core
 from labeltree.estimators.base import Batch
@@ -18,15 +18,18 @@ from labeltree.estimators.probabilities import BEST, full_table
 from labeltree.estimators.tree import TreeClassifier
 from labeltree.validation import as_threads
 
+_SLOPE = 3.0  # from margins of the dual update to log-odds
+_MANY = 10  # labels of a row, on average, from which probabilities rank better than margins
 
-def _bits_in_use(batch: Batch, trees: int) -> int:
-    """Return how large a hashed table must be for the weights that the rows will use.
+
+def _bits_in_use(batch: Batch, trees: int, most: int) -> int:
+    """Return how large a hashed table must be for the weights that the rows will use, up to `most`.
 
     A feature that occurs with a label has weights at the nodes above its leaves and in its scorer.
     """
     X, y = batch.rows, batch.targets
     if X.nnz * len(y.index) / len(y) > 2**24:  # too many to count
-        return 26
+        return most
     indices, width = X.indices, X.shape[1]
     if width > X.nnz:  # a matrix takes memory for each of its columns, once it is transposed
         seen, indices = np.unique(indices, return_inverse=True)
@@ -37,7 +40,7 @@ def _bits_in_use(batch: Batch, trees: int) -> int:
     labels = sp.csr_matrix((ones, y.index, y.offset), shape=(len(y), len(y.distinct)))
     pairs = max(1, (features.T @ labels).nnz)
     lines = pairs * (1 + trees * np.log2(len(y.distinct) + 1) / 3)
-    return int(np.clip(np.ceil(np.log2(8 * 1.5 * lines)), 16, 26))
+    return int(np.clip(np.ceil(np.log2(8 * 1.5 * lines)), 16, most))
 
 
 class LabelTreeClassifier(TreeClassifier):
@@ -58,12 +61,13 @@ class LabelTreeClassifier(TreeClassifier):
     ----------
     n_trees : int, default=None
         Trees whose candidates are united; None takes 3, or 1 beside an index.
-    candidates : int, default=10
-        Labels that each tree proposes.
-    beam : int, default=10
+    candidates : int, default=None
+        Labels that each tree proposes. None takes 10, or with the dual update five for each label
+        that rows have on average, if that is more.
+    beam : int, default=None
         Nodes that the search for them expands on each level of a tree, at most; as many as the
-        labels asked for, if these are more. Those a thirtieth as probable as the best are left
-        out if there are labels enough without them.
+        labels asked for, if these are more. None takes as many as `candidates`. Those a
+        thirtieth as probable as the best are left out if there are labels enough without them.
     alpha : float, default=0.8
         How much balance counts when a new label is placed, as for `ProbabilityTreeClassifier`.
     index_length : int, default=None
@@ -75,6 +79,14 @@ class LabelTreeClassifier(TreeClassifier):
         Whether labels have scorers. Without them, trees and index decide.
     organize : bool, default=True
         Whether `fit` clusters the labels before it learns.
+    update : {"auto", "adaptive", "dual"}, default="auto"
+        How trees and scorers learn. "adaptive": by the gradient of a probability that all of them
+        make up together, good from the first example on. "dual": each model by exact steps of its
+        own problem, as a batch solver's; it takes three passes or more. "auto" is "dual" for label
+        sets whose rows come in several passes and have ten labels on average at most, else
+        "adaptive".
+    C : float, default=0.3
+        With the dual update, how much the loss counts beside the size of the weights.
     step : float, default=None
         Size of the steps of the trees; None takes 1.5 for sparse rows of one label each, and 0.4
         for others.
@@ -90,7 +102,10 @@ class LabelTreeClassifier(TreeClassifier):
     min_gradient : float, default=0.03
         Neither tree nor scorer learns from examples on which its loss has a smaller slope. 0
         learns from every example.
-    passes, shuffle, random_state, n_jobs
+    passes : int, default=None
+        How often `fit` goes through the rows. None takes 3, or 5 with the dual update, whose later
+        passes cost little.
+    shuffle, random_state, n_jobs
         As for `OneAgainstAllClassifier`; `n_jobs` is for prediction.
     learn_jobs : int, default=1
         Threads that learn, each an example of its own; -1 takes all processors. Weights are then
@@ -121,13 +136,16 @@ class LabelTreeClassifier(TreeClassifier):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **TreeClassifier._parameter_constraints,
         "n_trees": [Interval(Integral, 1, 1000, closed="both"), None],
-        "candidates": [Interval(Integral, 1, 2**20, closed="both")],
-        "beam": [Interval(Integral, 1, 2**20, closed="both")],
+        "candidates": [Interval(Integral, 1, 2**20, closed="both"), None],
+        "beam": [Interval(Integral, 1, 2**20, closed="both"), None],
         "alpha": [Interval(Real, 0, 1, closed="both")],
         "index_length": [Interval(Integral, 0, 2**20, closed="both"), None],
         "index_candidates": [Interval(Integral, 1, 2**20, closed="both")],
         "scorers": ["boolean"],
         "organize": ["boolean"],
+        "passes": [Interval(Integral, 1, None, closed="left"), None],
+        "update": [StrOptions({"auto", "adaptive", "dual"})],
+        "C": [Interval(Real, 0, None, closed="neither")],
         "scorer_step": [Interval(Real, 0, None, closed="neither"), None],
         "threshold": [Interval(Real, 0, 1, closed="both")],
         "learn_jobs": [Integral],
@@ -135,10 +153,12 @@ class LabelTreeClassifier(TreeClassifier):
     _settled: ClassVar[tuple[str, ...]] = (
         *TreeClassifier._settled,
         "index_length_",
+        "candidates_",
         "n_trees_",
         "scorer_step_",
         "scorer_update_",
     )
+    _absent_before: ClassVar[dict[str, Any]] = {"update": "adaptive", "C": 0.3, "candidates_": 10}
     _changeable: ClassVar[tuple[str, ...]] = (
         *TreeClassifier._changeable,
         "threshold",
@@ -148,6 +168,7 @@ class LabelTreeClassifier(TreeClassifier):
     _steps: ClassVar[dict[str, float]] = {"sparse": 1.5, "sparse sets": 0.4, "dense": 0.4}
 
     index_length_: int
+    candidates_: int
     n_trees_: int
     scorer_step_: float
     scorer_update_: str
@@ -156,21 +177,23 @@ class LabelTreeClassifier(TreeClassifier):
         self,
         *,
         n_trees: int | None = None,
-        candidates: int = 10,
-        beam: int = 10,
+        candidates: int | None = None,
+        beam: int | None = None,
         alpha: float = 0.8,
         index_length: int | None = None,
         index_candidates: int = 15,
         scorers: bool = True,
         organize: bool = True,
+        update: Literal["auto", "adaptive", "dual"] = "auto",
+        C: float = 0.3,
         step: float | None = None,
         scorer_step: float | None = None,
         threshold: float = 0.5,
-        scale: Literal["auto", "max", "none"] = "auto",
+        scale: Literal["auto", "max", "none", "unit", "idf"] = "auto",
         layout: Literal["auto", "dense", "hashed"] = "auto",
         bits: int | None = None,
         min_gradient: float = 0.03,
-        passes: int = 3,
+        passes: int | None = None,
         shuffle: bool = True,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -184,6 +207,8 @@ class LabelTreeClassifier(TreeClassifier):
         self.index_candidates = index_candidates
         self.scorers = scorers
         self.organize = organize
+        self.update = update
+        self.C = C
         self.step = step
         self.scorer_step = scorer_step
         self.threshold = threshold
@@ -199,10 +224,16 @@ class LabelTreeClassifier(TreeClassifier):
 
     def _settle(self, batch: Batch, *, streaming: bool) -> None:
         super()._settle(batch, streaming=streaming)
-        sparse = sp.issparse(batch.rows)
-        words = sparse and self.scale_ == "none"
+        sparse, sets = sp.issparse(batch.rows), batch.targets.multilabel
+        sizes = np.diff(batch.targets.offset)
+        each = float(sizes[sizes > 0].mean()) if sizes.any() else 1.0  # labels that rows have
+        several = self.update == "auto" and sets and self._expects_more
+        dual = self.update == "dual" or (several and each <= _MANY)
+        if dual:
+            self._settle_rows(batch)
+        words = sparse and self.scale_ != "max"
         if self.bits is None and not streaming:  # trees have several models a label
-            self.bits_ = min(26, self.bits_ + 3)
+            self.bits_ = min(26 + dual, self.bits_ + 3 + dual)  # of half the size without sums
         default_length = 256 if words else 0
         self.index_length_ = default_length if self.index_length is None else self.index_length
         self.n_trees_ = self.n_trees or (1 if self.index_length_ else 3)
@@ -210,11 +241,13 @@ class LabelTreeClassifier(TreeClassifier):
         models = n_labels + 8 * self.n_trees_ * _core.LabelTree.inner_nodes(n_labels)
         room = 0 if streaming else 2**self.bits_
         if self.bits is None and not streaming and sparse:
-            self.bits_ = min(self.bits_, _bits_in_use(batch, self.n_trees_))
+            self.bits_ = min(self.bits_, _bits_in_use(batch, self.n_trees_, 26 + dual))
             room = min(room, 2 * 2**self.bits_)  # to touch much memory takes more than to hash
         self._settle_lines(batch, models, room)
-        sets = batch.targets.multilabel
-        self.scorer_update_ = "sgd" if words and sets else "adaptive"
+        self.scorer_update_ = "dual" if dual else "sgd" if words and sets else "adaptive"
+        self.candidates_ = self.candidates or 10
+        if dual and self.candidates is None:
+            self.candidates_ = int(np.clip(np.ceil(5 * each), 10, 1000))
         self.scorer_step_ = self.scorer_step or (0.5 if not sets else 0.3 if words else 0.1)
 
     def _make_learner(self) -> _core.LabelTree:
@@ -224,14 +257,15 @@ class LabelTreeClassifier(TreeClassifier):
             self._rule(self.step_),
             self._rule(self.scorer_step_, update=self.scorer_update_),
             trees=self.n_trees_,
-            tree_candidates=fixed["candidates"],
-            beam=fixed["beam"],
+            tree_candidates=self.candidates_,
+            beam=fixed["beam"] or self.candidates_,
             improbable=1 / 30,
             alpha=fixed["alpha"],
             tree_weight=self._tree_weight(),
             index_length=self.index_length_,
             index_candidates=fixed["index_candidates"],
-            index_weight=4.0 if self.multilabel_ else 10.0,
+            index_weight=self._index_weight(),
+            slope=_SLOPE if self.scorer_update_ == "dual" else 1.0,
             hopeless=np.inf if self.multilabel_ else 8.0,
             scorers=fixed["scorers"],
             exclusive=not self.multilabel_,
@@ -242,12 +276,26 @@ class LabelTreeClassifier(TreeClassifier):
         """Return how far the trees' log-odds are trusted; nothing else decides if it is alone."""
         if not self._fixed["scorers"] and not self.index_length_:
             return 1.0
+        if self.scorer_update_ == "dual":
+            return 0.1
         return 0.7 if self.multilabel_ else 0.5
+
+    def _index_weight(self) -> float:
+        if self.scorer_update_ == "dual":
+            return 0.0  # the index proposes, and decides nothing
+        return 4.0 if self.multilabel_ else 10.0
+
+    def _keeps_gradient_sums(self) -> bool:
+        return self.scorer_update_ != "dual"
 
     def _learning_threads(self) -> int:
         return as_threads(self.learn_jobs, "learn_jobs")
 
-    def _learn_all(self, batch: Batch, verbose: int) -> None:
+    def _passes(self) -> int:
+        return self.passes or (5 if self.scorer_update_ == "dual" else 3)
+
+    def _look_ahead(self, batch: Batch) -> None:
+        super()._look_ahead(batch)
         if self._fixed["organize"]:
             ids, offset = batch.targets.ids(self._vocabulary), batch.targets.offset
             if batch.weight is not None:  # rows of weight 0 are left out
@@ -255,7 +303,6 @@ class LabelTreeClassifier(TreeClassifier):
                 ids = ids[np.repeat(counted, sizes)]
                 offset = np.concatenate([[0], np.cumsum(sizes * counted)])
             self._learner.organize(batch.matrix, _core.LabelSets(offset, ids))
-        super()._learn_all(batch, verbose)
 
     @property
     @reading

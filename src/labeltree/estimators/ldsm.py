@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_random_state
 
 from labeltree import _core
@@ -104,9 +104,9 @@ class LdSMClassifier(TreeClassifier):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        name: OnlineClassifier._parameter_constraints[name]
-        for name in ("scale", "random_state", "n_jobs")
+        name: OnlineClassifier._parameter_constraints[name] for name in ("random_state", "n_jobs")
     } | {
+        "scale": [StrOptions({"auto", "max", "none"})],
         "arity": [Interval(Integral, 2, 8, closed="both")],
         "n_trees": [Interval(Integral, 1, 10_000, closed="both")],
         "max_nodes": [Interval(Integral, 1, 2**31, closed="both")],

@@ -80,7 +80,7 @@ class LOMTreeClassifier(TreeClassifier):
         swap_resistance: float = 4.0,
         loss: Literal["logistic", "squared", "hinge"] = "logistic",
         step: float | None = None,
-        scale: Literal["auto", "max", "none"] = "auto",
+        scale: Literal["auto", "max", "none", "unit", "idf"] = "auto",
         layout: Literal["auto", "dense", "hashed"] = "auto",
         bits: int | None = None,
         min_gradient: float = 1e-3,

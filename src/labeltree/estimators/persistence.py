@@ -25,6 +25,8 @@ class Persistent(Locked, BaseEstimator):
 
     _changeable: ClassVar[tuple[str, ...]]
     _settled: ClassVar[tuple[str, ...]]
+    # What files lack that were written before there were such settings, and what it was then.
+    _absent_before: ClassVar[dict[str, Any]] = {}
     _fixed: dict[str, Any]
     _kind: Kind
     _vocabulary: Vocabulary
@@ -83,6 +85,11 @@ class Persistent(Locked, BaseEstimator):
         cls, header: dict[str, Any], arrays: dict[str, NDArray[Any]], *, borrow: bool = False
     ) -> Self:
         """Make the estimator that `save` wrote; one that is compiled may borrow large arrays."""
+        params = cls._get_param_names()
+        fixed = [name for name in params if name not in cls._changeable]
+        for part, names in (("params", params), ("fixed", fixed), ("settled", cls._settled)):
+            absent = [n for n in cls._absent_before if n in names and n not in header[part]]
+            header[part] = {**header[part], **{n: cls._absent_before[n] for n in absent}}
         modelheader.check_settings(header, cls._get_param_names(), cls._changeable, cls._settled)
         model = cls(**header["params"])
         model._validate_params()

@@ -108,7 +108,7 @@ class ProbabilityTreeClassifier(TreeClassifier):
         loss: Literal["logistic", "squared"] = "logistic",
         step: float | None = None,
         threshold: float = 0.5,
-        scale: Literal["auto", "max", "none"] = "auto",
+        scale: Literal["auto", "max", "none", "unit", "idf"] = "auto",
         layout: Literal["auto", "dense", "hashed"] = "auto",
         bits: int | None = None,
         min_gradient: float = 1e-3,

@@ -112,7 +112,7 @@ class RecallTreeClassifier(TreeClassifier):
         randomized: bool = False,
         step: float | None = None,
         scorer_step: float = 1.0,
-        scale: Literal["auto", "max", "none"] = "auto",
+        scale: Literal["auto", "max", "none", "unit", "idf"] = "auto",
         layout: Literal["auto", "dense", "hashed"] = "auto",
         bits: int | None = None,
         min_gradient: float = 0.03,

@@ -65,6 +65,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
     """
 
     _takes_sets = True
+    _expects_more = False  # whether the texts of the first call will come again
 
     def __init__(
         self,
@@ -114,14 +115,22 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         self._fitted = new
         return self
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any,
+        classes: Any = None,
+        sample_weight: Any = None,
+        *,
+        row_numbers: Any = None,
+    ) -> Self:
         """Learn the texts once, in their order, on top of what is known.
 
         Parameters
         ----------
         X : sequence of str, array, or column of pandas or Arrow
             The texts.
-        y, classes, sample_weight
+        y, classes, sample_weight, row_numbers
             As for the classifier. Texts of weight 0 are not counted, either.
 
         Returns
@@ -132,11 +141,11 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         texts, weight = _checked(X, sample_weight)
         known: TextModel | None = self.__dict__.get("_fitted")
         if known is not None:
-            known.learn(texts, y, classes, weight)
+            known.learn(texts, y, classes, weight, row_numbers)
             return self
         new = self.__dict__.setdefault("_starting", self._new())  # of several threads that come
         try:
-            new.learn(texts, y, classes, weight)
+            new.learn(texts, y, classes, weight, row_numbers)
         finally:
             self.__dict__.pop("_starting", None)
             if new.learned:
@@ -162,15 +171,19 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         """
         return self.partial_fit([x], [y], sample_weight=sample_weight)
 
-    def begin_pass(self, *, again: bool) -> None:
-        """Tell whether the texts to come were learned before: they are not counted again then.
+    def begin_pass(self, *, again: bool, more: bool = False) -> None:
+        """Tell `partial_fit` that the same texts come several times.
 
         Parameters
         ----------
         again : bool
-            Whether they were.
+            Whether the texts to come were learned before: they are not counted again then.
+        more : bool
+            Whether they will come once more, as for the classifier.
         """
-        self._require().begin_pass(again=again)
+        if again or "_fitted" in self.__dict__:
+            self._require().begin_pass(again=again, more=more)
+        self._expects_more = more
 
     def predict(self, X: Any) -> Any:
         """Predict the best label of each text, or the set of its labels.
@@ -418,7 +431,9 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         names = TextFeatures._get_param_names()
         features = TextFeatures(**{name: getattr(self, name) for name in names})
         features._start()  # which refuses what is wrong with its parameters
-        return TextModel(features, clone(estimator))
+        model = TextModel(features, clone(estimator))
+        model.estimator.begin_pass(again=False, more=self._expects_more)
+        return model
 
     def _require(self) -> TextModel:
         fitted: TextModel | None = self.__dict__.get("_fitted")

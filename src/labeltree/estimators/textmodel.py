@@ -32,7 +32,14 @@ class TextModel:
         """Whether anything was learned."""
         return bool(self.estimator.__sklearn_is_fitted__())
 
-    def learn(self, texts: Texts, y: Any, classes: Any, weight: NDArray[np.float32] | None) -> None:
+    def learn(
+        self,
+        texts: Texts,
+        y: Any,
+        classes: Any,
+        weight: NDArray[np.float32] | None,
+        row_numbers: Any = None,
+    ) -> None:
         """Let the features weigh and count texts, and the classifier learn the rows."""
         features, estimator = self.features, self.estimator
         counted = np.ones(len(texts), bool) if weight is None else weight > 0
@@ -41,17 +48,19 @@ class TextModel:
             counted &= self.counting
             try:
                 rows, names = features.learn_unnamed(texts, counted)
-                estimator.partial_fit(rows, y, classes=classes, sample_weight=weight)
+                estimator.partial_fit(
+                    rows, y, classes=classes, sample_weight=weight, row_numbers=row_numbers
+                )
             except BaseException:  # a refused call, no memory, or Ctrl-C at any moment
                 known = np.flatnonzero(counted)[: features.documents_ - documents]
                 features.forget(texts[known[known >= estimator.examples_ - examples]])
                 raise
             features.add_names(names)
 
-    def begin_pass(self, *, again: bool) -> None:
-        """Tell whether the texts to come were learned before."""
+    def begin_pass(self, *, again: bool, more: bool) -> None:
+        """Tell whether the texts to come were learned before, and will come once more."""
         with self.estimator._lock.changing:
-            self.estimator.begin_pass(again=again)
+            self.estimator.begin_pass(again=again, more=more)
             self.counting = not again
 
     def ask(self, X: Any, question: Callable[[Any, sp.csr_matrix], Any]) -> Any:

@@ -1,4 +1,4 @@
-#include "text/document_counts.hpp"
+#include "document_counts.hpp"
 
 #include <algorithm>
 #include <array>
@@ -6,7 +6,7 @@
 #include <limits>
 #include <stdexcept>
 
-namespace labeltree::text {
+namespace labeltree {
 namespace {
 
 constexpr std::uint32_t kLargest = std::numeric_limits<std::uint32_t>::max();
@@ -79,4 +79,4 @@ void DocumentCounts::add(std::uint64_t documents, std::span<const std::uint32_t>
   }
 }
 
-}  // namespace labeltree::text
+}  // namespace labeltree

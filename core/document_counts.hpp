@@ -7,7 +7,7 @@
 
 #include "aligned.hpp"
 
-namespace labeltree::text {
+namespace labeltree {
 
 // Features share counts where there are more of them than 2^kMaxBits: memory is bounded, however many
 // an endless stream brings. Counts add, so those of two streams can be merged.
@@ -46,4 +46,4 @@ class DocumentCounts {
   AlignedArray<std::uint32_t> counts_;    // df
 };
 
-}  // namespace labeltree::text
+}  // namespace labeltree
