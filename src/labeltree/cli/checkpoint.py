@@ -84,6 +84,9 @@ class StopRequest:
             signal.signal(signal.SIGINT, self._old)
 
 
+LATER = 8192  # consecutive rows that trade places in later passes
+
+
 @dataclass
 class Run:
     """What a run reads and how far it has come: saved as the note ``run`` of a model."""
@@ -134,8 +137,13 @@ class Run:
         self.again = [0, 0]
 
     def shuffled_by(self, before: int) -> Shuffle | None:
-        """Return how the pass is shuffled that has had so many rows from another pipe."""
-        return Shuffle(self.shuffle, (self.seed, self.number, before)) if self.shuffle else None
+        """Return how the pass is shuffled that has had so many rows from another pipe.
+
+        Later passes always are, a little: rows that come in the same order every time are learned
+        less well.
+        """
+        rows = self.shuffle or (LATER if self.number else 0)
+        return Shuffle(rows, (self.seed, self.number, before)) if rows else None
 
     @property
     def rows_to_skip(self) -> int:

@@ -232,8 +232,10 @@ class LabelTreeClassifier(TreeClassifier):
         if dual:
             self._settle_rows(batch)
         words = sparse and self.scale_ != "max"
+        if self.bits is None and streaming and dual:
+            self.bits_ += 1  # of half the size without sums
         if self.bits is None and not streaming:  # trees have several models a label
-            self.bits_ = min(26 + dual, self.bits_ + 3 + dual)  # of half the size without sums
+            self.bits_ = min(26 + dual, self.bits_ + 3 + dual)
         default_length = 256 if words else 0
         self.index_length_ = default_length if self.index_length is None else self.index_length
         self.n_trees_ = self.n_trees or (1 if self.index_length_ else 3)
