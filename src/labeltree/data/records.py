@@ -16,7 +16,7 @@ import numpy as np
 
 from labeltree.data.errors import BadLine, DataError, one_line
 from labeltree.data.formats import Csv, Fields, JsonLines
-from labeltree.data.lines import LineError, Lines
+from labeltree.data.lines import LineError, Lines, around
 from labeltree.data.rows import Label, Labels, Rows
 from labeltree.data.source import Path, Source, fraction_of, name_of, size_of
 from labeltree.data.streams import Stream
@@ -191,9 +191,7 @@ def _check_utf8(cells: list[str]) -> None:
         try:
             cell.encode()
         except UnicodeEncodeError as error:
-            around = cell[max(0, error.start - 20) : error.start + 8]
-            shown = around.encode(errors="surrogateescape")
-            raise LineError(f"a cell is not valid UTF-8: {shown!r}") from None
+            raise LineError(f"a cell is not valid UTF-8: {around(cell, error.start)}") from None
 
 
 def _csv_words(error: Exception) -> str:
@@ -207,9 +205,9 @@ def _csv_words(error: Exception) -> str:
 
 def _check_header(header: list[str], fields: Csv, name: str, line: int) -> None:
     shown = ", ".join(header)[:500]
-    hint = ""
+    hint = "; if this line is a row already, put a header above it, such as text,label"
     if len(header) == 1:
-        hint = "; if cells are not separated by a comma, give delimiter= (--delimiter)"
+        hint += "; if cells are not separated by a comma, give delimiter= (--delimiter)"
     for option, column in (
         *(("text", field) for field in fields.text_fields),
         ("label", fields.label),

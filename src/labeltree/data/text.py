@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from labeltree._core import FeatureNames, ReaderLimits
-from labeltree.data.errors import BadLine, DataError, DataWarning
+from labeltree.data.errors import BadLine, DataError, DataWarning, unescape
 from labeltree.data.formats import TextFormat
 from labeltree.data.rows import Labels, Rows, build_csr
 from labeltree.data.source import CHUNK, Path, Source, fraction_of, size_of
@@ -87,10 +87,11 @@ class TextStream(Stream):
         """Raise the reader's error, or note which lines it has skipped."""
         if self._reader.error is not None:
             line, message = self._reader.error
-            raise DataError(message, name, line or None)
+            raise DataError(unescape(message), name, line or None)
         new = self._reader.bad_count - self.bad_lines.count
         if new:
-            bad = [BadLine(name, *found) for found in self._reader.take_bad_lines()]
+            found = self._reader.take_bad_lines()
+            bad = [BadLine(name, line, unescape(message)) for line, message in found]
             self.bad_lines.add(bad, new)
 
     def _take(self) -> Rows:
