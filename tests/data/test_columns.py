@@ -45,7 +45,8 @@ def test_text_reads_like_tsv(path, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "kind", [pa.string(), pa.large_string(), pa.dictionary(pa.int32(), pa.string())]
+    "kind",
+    [pa.string(), pa.large_string(), pa.string_view(), pa.dictionary(pa.int32(), pa.string())],
 )
 def test_text_columns_of_every_type(path, kind):
     texts = ["it purrs", "", "naïve 猫", "it purrs"]
@@ -53,6 +54,8 @@ def test_text_columns_of_every_type(path, kind):
     data = load(path, text="body")
     assert list(data.X) == texts
     assert data.y.tolist() == [1, 2, 3, 1]
+    write(path, label=pa.array(texts).cast(kind), text=texts)
+    assert label_lists(load(path)) == [["it purrs"], [], ["naïve 猫"], ["it purrs"]]
 
 
 def test_text_that_is_no_utf8_is_refused(path):

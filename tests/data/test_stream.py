@@ -238,6 +238,11 @@ def test_threads_may_share_a_stream():
         ({"path": "a.jsonl", "delimiter": ";"}, ValueError, 'has no option "delimiter"'),
         ({"path": []}, ValueError, "expected at least one file, received none"),
         ({"path": ["a.vw", "b.svm"]}, ValueError, "expected files of one format"),
+        (
+            {"path": [{"text": "it purrs"}]},
+            ValueError,
+            "expected files, received a list with a dict: columns of a table are given to a",
+        ),
     ],
 )
 def test_arguments_are_checked(arguments, error, message):

@@ -260,7 +260,10 @@ def _is_numbers(kind: Any) -> bool:
 
 
 def _plain(column: Any) -> Any:
-    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+    """Return a column without a dictionary, and strings one after the other."""
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    return column.cast(pa.large_string()) if str(column.type) == "string_view" else column
 
 
 def _lengths(column: Any) -> NDArray[np.int64]:

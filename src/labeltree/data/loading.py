@@ -115,8 +115,7 @@ def stream(
     (2, 8) ['cat' 'dog']
     (1, 8) [['cat', 'pet']]
     """
-    several = not (isinstance(path, str | os.PathLike) or hasattr(path, "read"))
-    paths = list(cast(Iterable[Path], path) if several else [cast(Path, path)])
+    paths = [cast(Path, path)] if _is_path(path) else _checked(cast(Iterable[Path], path))
     if not paths:
         raise ValueError("expected at least one file, received none")
     check_int("batch_size", batch_size, 1, _NO_LIMIT)
@@ -139,6 +138,23 @@ def stream(
     from labeltree.data.columns import ColumnStream  # needs pyarrow, which is an extra
 
     return ColumnStream(paths, kind, batch_size, bool(skip_bad_lines))
+
+
+def _is_path(path: object) -> bool:
+    return isinstance(path, str | os.PathLike) or hasattr(path, "read")
+
+
+def _checked(paths: Iterable[Path]) -> list[Path]:
+    """Return several paths; raise for what is no path, such as the rows of a table."""
+    checked = []
+    for path in paths:
+        if not _is_path(path):
+            raise ValueError(
+                f"expected files, received a {type(paths).__name__} with a {type(path).__name__}: "
+                "columns of a table are given to a classifier as they are, as X and y"
+            )
+        checked.append(path)
+    return checked
 
 
 def load(
