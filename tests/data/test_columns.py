@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pytest
 
-from labeltree.data import DataError, Texts, load, stream
+from labeltree.data import DataError, Texts, load, loading, stream
 from tests.data.rows_check import assert_same, label_lists, row_dicts
 
 pa = pytest.importorskip("pyarrow")
@@ -124,6 +124,17 @@ def test_batches_joined_are_the_whole(path):
     assert max(map(len, batches)) == 2
     assert [labels for batch in batches for labels in label_lists(batch)] == label_lists(whole)
     assert [row for batch in batches for row in row_dicts(batch)] == row_dicts(whole)
+
+
+def test_a_batch_ends_after_so_many_bytes(path, monkeypatch):
+    texts = ["it purrs", "it barks" * 100, "", "it sings", "it"]
+    write(path, label=[1, 2, 1, 3, 1], text=texts)
+    monkeypatch.setattr(loading, "BATCH_BYTES", 1)
+    with stream(path) as rows:
+        batches = list(rows)
+    assert [len(batch) for batch in batches] == [1] * 5
+    assert [text for batch in batches for text in batch.X] == texts == list(load(path).X)
+    assert [labels for batch in batches for labels in label_lists(batch)] == label_lists(load(path))
 
 
 def test_weight_column(path):

@@ -45,8 +45,9 @@ class RecordStream(Stream):
         *,
         skip_bad_lines: bool,
         eager: bool,
+        batch_bytes: int,
     ) -> None:
-        super().__init__(format_)
+        super().__init__(format_, batch_bytes)
         self._fields = format_
         self._batch_size = batch_size
         self._max_line = max_line
@@ -85,10 +86,12 @@ class RecordStream(Stream):
 
     def _read(self) -> Rows | None:
         batch: list[Record] = []
+        size = 0  # of their texts
         for record in self._records:
             if record is not None:
                 batch.append(record)
-            if len(batch) >= self._batch_size:
+                size += len(record.text)
+            if len(batch) >= self._batch_size or size >= self._batch_bytes:
                 break
             waits = self._lines is not None and not self._lines.at_hand
             if batch and self._eager and waits:
