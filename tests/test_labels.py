@@ -1,4 +1,8 @@
+from collections import UserList
+
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 from hypothesis import given
@@ -60,13 +64,85 @@ def test_labels_stay_what_they_are():
     assert classes(np.array(large, dtype=object)) == large
     assert classes(np.array(["x", "y"])) == ["x", "y"]
     assert classes([np.array(1), np.int64(2)]) == [1, 2]
-    pd = pytest.importorskip("pandas")
     ids = [2**53 + i for i in range(4)]
     assert classes(pd.Series(ids, dtype="Int64")) == ids
     assert classes(pd.Series([True, False], dtype="boolean")) == [True, False]
     assert classes(pd.Series(["u", "v"], dtype="category")) == ["u", "v"]
-    with pytest.raises(ValueError, match="Unknown label type"):
-        classes(pd.Series([1, None], dtype="Int64"))
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        ["a", "b", None, None],
+        ["a", "b", float("nan")],
+        [1, 2, np.float64("nan")],
+        [["a"], ["b"], ["c", None]],
+        np.array([1, 2, np.nan]),
+        np.array([1, 2, np.nan, np.inf], np.float16),
+        np.array(["a", "b", None], object),
+        pd.Series(["a", "b", None]),
+        pd.Series(["a", "b", None], dtype=object),
+        pd.Series(["a", "b", None], dtype="string"),
+        pd.Series(["a", "b", None], dtype="category"),
+        pd.Series([1, 2, None]),
+        pd.Series([1, 2, None], dtype="Int64"),
+        pd.Series([1, 2, pd.NaT], dtype=object),
+        pa.array(["a", "b", None]),
+        pa.array([1, 2, None]),
+        pa.chunked_array([["a", "b"], [None]]),
+    ],
+)
+def test_a_label_that_is_missing_is_refused_with_its_row(y):
+    with pytest.raises(ValueError, match=r"row 2 of y has .* for a label, .* leave rows without"):
+        Targets.parse(y)
+
+
+def test_a_label_of_another_type_is_refused_with_its_row():
+    with pytest.raises(ValueError, match=r"the label 0\.5 of row 1 is a float"):
+        Targets.parse([1, 0.5])
+    with pytest.raises(ValueError, match=r"the label b'a' of row 1 is a bytes"):
+        Targets.parse([[1], [2, b"a"]])
+
+
+class Stream:
+    """A column that has Arrow's interface only."""
+
+    def __init__(self, column):
+        self.column = column
+
+    def __arrow_c_stream__(self, schema=None):
+        return pa.chunked_array(self.column).__arrow_c_stream__(schema)
+
+
+class Array:
+    """One in one piece."""
+
+    def __init__(self, column):
+        self.column = column
+
+    def __arrow_c_array__(self, schema=None):
+        return self.column.__arrow_c_array__(schema)
+
+
+SINGLE = ["b", "a", "b"]
+SETS = [["b", "a"], [], ["c"]]
+
+
+@pytest.mark.parametrize("values", [SINGLE, SETS, [3, 1, 3]], ids=["strs", "sets", "ints"])
+def test_columns_are_read_as_lists_are(values):
+    expected = Targets.parse(values)
+    array = pa.array(values)
+    # A sequence and no more, as columns of Hugging Face's datasets are, and Arrow's.
+    columns = [UserList(values), array, pa.chunked_array([array]), Stream([array]), Array(array)]
+    if values is SINGLE:
+        columns += [array.cast(pa.large_string()), Array(array.cast(pa.large_string()))]
+        columns += [array.cast(pa.string_view()), array.dictionary_encode()]
+    for column in columns:
+        targets = Targets.parse(column)
+        assert targets.kind == expected.kind
+        assert targets.distinct == expected.distinct
+        assert targets.index.tolist() == expected.index.tolist()
+        assert targets.offset.tolist() == expected.offset.tolist()
 
 
 def test_single_labels_are_sorted_and_found():

@@ -131,14 +131,18 @@ class Targets:
 
     @classmethod
     def parse(cls, y: Any) -> Targets:
-        """Read labels: a 1-d array or list, a list of lists, or an indicator matrix."""
+        """Read labels: a 1-d array, list or column, a list of lists, or an indicator matrix."""
         if isinstance(y, Targets):  # parsed before, as the command line does while it reads
             return y
         if y is None:
             raise ValueError("a classifier requires y to be passed, but the target y is None")
         if sp.issparse(y):
             return cls._from_indicator(as_csr(y, "y")[0], "sparse indicator")
-        if isinstance(y, list | tuple):  # taken one by one: numpy would turn [1, "a"] into strings
+        if _has_arrow_only(y):
+            y = _from_arrow(y)
+        # Taken one by one: numpy would turn [1, "a"] into strings.
+        if isinstance(y, Sequence) and not isinstance(y, str | bytes):
+            y = y if isinstance(y, list | tuple) else list(y)  # a column of Hugging Face's datasets
             if any(map(_is_set, y)):
                 return cls._from_sets(y)
             return cls._from_classes(object_array(y))
@@ -162,8 +166,15 @@ class Targets:
     @classmethod
     def _from_classes(cls, y: NDArray[Any]) -> Targets:
         if y.dtype != object:
+            if y.dtype.kind == "f" and np.isnan(y).any():
+                _refuse_missing(np.nan, int(np.argmax(np.isnan(y))))
             assert_all_finite(y, input_name="y")
-        distinct, index = _distinct(y)
+        try:
+            distinct, index = _distinct(y)
+        except ValueError:
+            for row, label in enumerate(y):
+                _scalar(label, row)  # which raises once more, and says where
+            raise
         offset = np.arange(len(y) + 1, dtype=np.int64)
         return cls("class", offset, distinct, index)
 
@@ -176,7 +187,7 @@ class Targets:
                     f"y[{row}] is {labels!r}, expected a list of labels as in other rows; "
                     "write [] for a row without labels"
                 )
-            plain = list(dict.fromkeys(_scalar(label) for label in labels))
+            plain = list(dict.fromkeys(_scalar(label, row) for label in labels))
             if isinstance(labels, set | frozenset):  # which list strings in no order that stays
                 plain.sort(key=lambda label: (isinstance(label, str), label))
             sets.append(plain)
@@ -248,7 +259,22 @@ def _is_set(labels: Any) -> bool:
     return isinstance(labels, list | tuple | set | frozenset)
 
 
-def _scalar(label: Any) -> Label:
+def _has_arrow_only(y: Any) -> bool:
+    is_arrow = hasattr(y, "__arrow_c_stream__") or hasattr(y, "__arrow_c_array__")
+    return is_arrow and not hasattr(y, "__array__")
+
+
+def _from_arrow(y: Any) -> Any:
+    """Return the labels of a column with Arrow's interface, y if pyarrow is not there to ask."""
+    try:
+        import pyarrow as pa
+    except ImportError:
+        return y
+    column = pa.chunked_array(y) if hasattr(y, "__arrow_c_stream__") else pa.array(y)
+    return column.to_pylist()
+
+
+def _scalar(label: Any, row: int | None = None) -> Label:
     """Return the label as a plain Python value, or raise if it cannot be one."""
     if isinstance(label, np.generic) or (isinstance(label, np.ndarray) and label.ndim == 0):
         label = label.item()
@@ -256,10 +282,26 @@ def _scalar(label: Any) -> Label:
         return label
     if isinstance(label, float) and label.is_integer():
         return label
+    _refuse_missing(label, row)
+    where = "" if row is None else f" of row {row}"
     raise ValueError(
-        f"Unknown label type: the label {label!r} is a {type(label).__name__}, expected an int or "
-        "a str; numbers to be estimated are a matter for a regressor"
+        f"Unknown label type: the label {label!r}{where} is a {type(label).__name__}, expected an "
+        "int or a str; numbers to be estimated are a matter for a regressor"
     )
+
+
+def _refuse_missing(label: Any, row: int | None) -> None:
+    """Raise if a label is what stands for none: None, NaN, or pandas' NA and NaT."""
+    if (
+        label is None
+        or type(label).__name__ in ("NAType", "NaTType")
+        or (isinstance(label, float) and np.isnan(label))
+    ):
+        where = "y" if row is None else f"row {row} of y"
+        raise ValueError(
+            f"{where} has {label!r} for a label, expected an int or a str; leave rows without a "
+            "label out, or give lists of labels, and [] for those"
+        )
 
 
 def _distinct(labels: NDArray[Any]) -> tuple[list[Label], NDArray[np.int64]]:

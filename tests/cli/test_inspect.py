@@ -84,6 +84,62 @@ def test_example_of_other_formats(cli, tmp_path, name, text, tokens):
     assert {token for token, _, _ in found["left_out"]} == tokens
 
 
+CSV = """
+text,"the
+label"
+"it purrs,
+and sleeps",cat
+it barks,dog
+
+"it ""sings""
+
+at dawn",bird
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "row", "text"),
+    [
+        (4, '"it purrs,\nand sleeps",cat', "it purrs, and sleeps"),
+        (5, '"it purrs,\nand sleeps",cat', "it purrs, and sleeps"),
+        (6, "it barks,dog", "it barks"),
+        (8, '"it ""sings""\n\nat dawn",bird', 'it "sings" at dawn'),
+        (10, '"it ""sings""\n\nat dawn",bird', 'it "sings" at dawn'),
+    ],
+)
+def test_example_of_csv_is_the_row_that_a_line_is_part_of(cli, tmp_path, line, row, text):
+    (tmp_path / "a.csv").write_text(CSV)
+    arguments = ["train", tmp_path / "a.csv", "-m", tmp_path / "m", "--label-column", "the\nlabel"]
+    cli(*arguments, "--quiet")
+    arguments = ["inspect", tmp_path / "m", "--json", "--example", f"{tmp_path / 'a.csv'}:{line}"]
+    found = json.loads(cli(*arguments).out)["example"]
+    assert found["line"] == row
+    assert {part for part, _, _ in found["left_out"]} == set(text.split())
+
+
+def test_example_of_csv_where_there_is_no_row(cli, refused, tmp_path):
+    data, m = tmp_path / "a.csv", tmp_path / "m"
+    data.write_text('text,label\n"it\npurrs",cat\n\none cell\nit barks,dog\n"it,\nx\n')
+    cli("train", data, "-m", m, "--skip-bad-lines", "--quiet")
+    for line, match in {
+        1: "a.csv:1: the line holds no row to explain",
+        4: "a.csv:4: the line holds no row to explain",
+        5: "a.csv:5: the row has 1 cells, expected 2 as in the header",
+        8: "a.csv:7: a quote opens in this row, and none closes it",
+        9: "a.csv: the file has 8 lines, expected one to explain",
+    }.items():
+        refused("inspect", m, "--example", f"{data}:{line}", match=match)
+    assert '"purrs"' in cli("inspect", m, "--json", "--example", f"{data}:3").out
+
+
+def test_example_needs_no_label(cli, tmp_path):
+    (tmp_path / "a.csv").write_text("text,label\nit purrs,cat\nit barks,dog\n")
+    cli("train", tmp_path / "a.csv", "-m", tmp_path / "m", "--quiet")
+    (tmp_path / "b.csv").write_text("id,text\n1,it purrs\n")
+    text = cli("inspect", tmp_path / "m", "--example", f"{tmp_path / 'b.csv'}:2").out
+    assert text.startswith("1,it purrs\n")
+
+
 class Outline(HTMLParser):
     """Checks that tags nest, and collects what the page shows."""
 

@@ -14,6 +14,8 @@ from labeltree.cli import training
 from labeltree.cli.display import Display
 from labeltree.cli.labelruns import LabelRuns
 from labeltree.cli.train import train
+from labeltree.data import loading
+from labeltree.data import text as data_text
 from labeltree.datasets import make_multiclass
 
 from .conftest import assert_same_model
@@ -65,6 +67,14 @@ def test_clock_decides_nothing(text, tmp_path, monkeypatch, portions, algorithm)
     train([text], tmp_path / "n", algorithm=algorithm, checkpoint_every="1s", **SEED)
     assert portions == before
     assert max(portions) <= 2048
+    assert (tmp_path / "m").read_bytes() == (tmp_path / "n").read_bytes()
+
+
+def test_batches_of_few_rows_change_nothing(text, tmp_path, monkeypatch):
+    train([text], tmp_path / "m", **SEED)
+    monkeypatch.setattr(loading, "BATCH_BYTES", 5000)
+    monkeypatch.setattr(data_text, "CHUNK", 999)
+    train([text], tmp_path / "n", **SEED)
     assert (tmp_path / "m").read_bytes() == (tmp_path / "n").read_bytes()
 
 

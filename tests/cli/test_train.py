@@ -124,6 +124,21 @@ def test_skipping_bad_lines_reports_them(cli, tmp_path):
     assert "2 examples" in err
 
 
+def test_rows_without_a_label_are_counted(cli, tmp_path):
+    data, m = tmp_path / "a.tsv", tmp_path / "m"
+    data.write_text("cat\tit purrs\n\tit sings\ndog\tit barks\n" * 1000)
+    said = "1,000 rows had no label: not among the examples\n"
+    arguments = ["train", data, "-m", m, "--passes", 2]
+    assert cli(*arguments).err.count(said) == 1
+    assert load(m).progress_.examples == 2000
+    with pytest.raises(RuntimeError):
+        train([str(data)], m, checkpoint_every="1", display=Stop(2, RuntimeError()), passes=2)
+    assert 0 < modelfile.read_header(m)["notes"]["run"]["rows"] < 3000
+    assert said in cli("train", "--resume", m).err
+    data.write_text("cat\tit purrs\ndog\tit barks\n")
+    assert "had no label" not in cli("train", data, "-m", m).err
+
+
 def test_plot(cli, folder, tmp_path):
     plot = tmp_path / "curve.png"
     cli("train", folder / "train.svm", "-m", tmp_path / "m", "--plot", plot, "--quiet")

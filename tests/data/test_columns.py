@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pytest
 
-from labeltree.data import DataError, Texts, load, stream
+from labeltree.data import DataError, Texts, load, loading, stream
 from tests.data.rows_check import assert_same, label_lists, row_dicts
 
 pa = pytest.importorskip("pyarrow")
@@ -45,7 +45,8 @@ def test_text_reads_like_tsv(path, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "kind", [pa.string(), pa.large_string(), pa.dictionary(pa.int32(), pa.string())]
+    "kind",
+    [pa.string(), pa.large_string(), pa.string_view(), pa.dictionary(pa.int32(), pa.string())],
 )
 def test_text_columns_of_every_type(path, kind):
     texts = ["it purrs", "", "naïve 猫", "it purrs"]
@@ -53,6 +54,8 @@ def test_text_columns_of_every_type(path, kind):
     data = load(path, text="body")
     assert list(data.X) == texts
     assert data.y.tolist() == [1, 2, 3, 1]
+    write(path, label=pa.array(texts).cast(kind), text=texts)
+    assert label_lists(load(path)) == [["it purrs"], [], ["naïve 猫"], ["it purrs"]]
 
 
 def test_text_that_is_no_utf8_is_refused(path):
@@ -121,6 +124,17 @@ def test_batches_joined_are_the_whole(path):
     assert max(map(len, batches)) == 2
     assert [labels for batch in batches for labels in label_lists(batch)] == label_lists(whole)
     assert [row for batch in batches for row in row_dicts(batch)] == row_dicts(whole)
+
+
+def test_a_batch_ends_after_so_many_bytes(path, monkeypatch):
+    texts = ["it purrs", "it barks" * 100, "", "it sings", "it"]
+    write(path, label=[1, 2, 1, 3, 1], text=texts)
+    monkeypatch.setattr(loading, "BATCH_BYTES", 1)
+    with stream(path) as rows:
+        batches = list(rows)
+    assert [len(batch) for batch in batches] == [1] * 5
+    assert [text for batch in batches for text in batch.X] == texts == list(load(path).X)
+    assert [labels for batch in batches for labels in label_lists(batch)] == label_lists(load(path))
 
 
 def test_weight_column(path):

@@ -179,7 +179,9 @@ BAD_CELLS = [
     (b"only one", "the row has 1 cells, expected 3 as in the header"),
     (b"a,b,c,d", "the row has 4 cells, expected 3 as in the header"),
     (b'"a"b,c,1', "the row is not CSV: ',' expected after '\"'"),
-    (b"caf\xe9,b,1", "a cell is not valid UTF-8: b'caf\\xe9'"),
+    (b"caf\xe9,b,1", 'a cell is not valid UTF-8: "caf\\xe9"'),
+    ("é\u200b日本,".encode() + b"\xff,1", 'a cell is not valid UTF-8: "\\xff"'),
+    ("x,é\u200b日本".encode() + b"\xff,1", 'a cell is not valid UTF-8: "é\\u200b日本\\xff"'),
     (b"a,b,x", "the weight is 'x', expected a finite number of 0 or more"),
     (b"a,b,", "the weight is '', expected a finite number of 0 or more"),
     (b"a,b,-1", "the weight is '-1', expected a finite number of 0 or more"),
@@ -245,6 +247,15 @@ def test_bad_headers_cannot_be_skipped(read, content, options, message):
         assert str(caught.value).startswith(f"train:2: {message}")
 
 
+def test_a_file_without_a_header_is_told_to_need_one(read):
+    with pytest.raises(DataError) as caught:
+        read("猫が鳴く,cat\nit barks,dog\n".encode(), format="csv")
+    assert str(caught.value) == (
+        'train:1: the text column "text" is not there: give text= (--text-column) one of 猫が鳴く, '
+        "cat; if this line is a row already, put a header above it, such as text,label"
+    )
+
+
 BAD_OBJECTS = [
     (b"x", "the line is no JSON: Expecting value: line 1 column 1 (char 0)"),
     (b'{"text": "x"', "the line is no JSON: "),
@@ -268,7 +279,11 @@ BAD_OBJECTS = [
     (b'{"text": "x", "w": null}', "the weight is None, expected a finite number of 0 or more"),
     (b'{"text": "x", "w": true}', "the weight is True, expected a finite number of 0 or more"),
     (b'{"text": "x", "w": NaN}', "the weight is nan, expected a finite number of 0 or more"),
-    (b'{"text": "caf\xe9"}', "byte 14 is not valid UTF-8: b'\\xe9\"}\\n'"),
+    (b'{"text": "caf\xe9"}', 'byte 14 is not valid UTF-8: "{"text": "caf\\xe9"}\\n"'),
+    (
+        '{"text": "日本'.encode() + b'\xff"}',
+        'byte 17 is not valid UTF-8: "{"text": "日本\\xff"}\\n',
+    ),
     (b'{"text": "' + b"x" * 200 + b'"}', 'line starting \'{"text": "xxx'),
     (b"[" * 100_000, "the line is no JSON: nested too deeply"),
 ]
@@ -351,7 +366,7 @@ def test_rows_behind_a_bad_quoted_row_are_read():
     data = load(io.BytesIO(content), format="csv", skip_bad_lines=True)
     assert list(data.X) == ["z"]
     assert [(bad.line, bad.message) for bad in data.bad_lines.first] == [
-        (2, "a cell is not valid UTF-8: b'a\\n\\xe9\\nb'")
+        (2, 'a cell is not valid UTF-8: "a\\n\\xe9\\nb"')
     ]
 
 

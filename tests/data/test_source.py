@@ -78,7 +78,7 @@ def test_name_that_promises_compression_is_held_to_it(tmp_path, content):
     path = tmp_path / "a.svm.gz"
     path.write_bytes(content)
     with pytest.raises(
-        DataError, match=r"expected gzip data, as the name ends in \.gz, received b'"
+        DataError, match=r"expected gzip data, as the name ends in \.gz, received \""
     ):
         load(path)
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labeltree.data import DataError, load, stream, text
+from labeltree.data import DataError, load, loading, stream, text
 from labeltree.data.rows import concatenate
 from labeltree.data.source import CHUNK
 from tests.data.rows_check import assert_same, label_lists
@@ -73,6 +73,28 @@ def test_batches_joined_are_the_whole(format_, batch_size):
     assert [labels for batch in batches for labels in label_lists(batch)] == label_lists(whole)
     joined = concatenate(batches, rows.vocabulary, rows.n_features)
     assert_same(joined, whole)
+
+
+@pytest.mark.parametrize("format_", FORMATS)
+def test_a_batch_ends_after_so_many_bytes(monkeypatch, format_):
+    content = FORMATS[format_]
+    whole = load(io.BytesIO(content), format=format_)
+    monkeypatch.setattr(loading, "BATCH_BYTES", 1)
+    with stream(Trickle(content, 3), format=format_) as rows:
+        batches = list(rows)
+    assert [len(batch) for batch in batches] == [1] * len(whole)
+    assert_same(concatenate(batches, rows.vocabulary, rows.n_features), whole)
+    with stream(Trickle(content, 3), format=format_, skip_bad_lines=True, batch_size=2) as rows:
+        assert [len(batch) for batch in rows] == [1] * len(whole)
+
+
+@pytest.mark.parametrize("format_", ["tsv", "csv", "jsonl"])
+def test_long_rows_take_bounded_memory(format_):
+    row = {"tsv": b"a\t%b\n", "csv": b"%b,a\n", "jsonl": b'{"text": "%b", "label": "a"}\n'}
+    content = b"text,label\n" * (format_ == "csv") + row[format_] % (b"x" * 2**20) * 100
+    sizes = [len(batch) for batch in stream(io.BytesIO(content), format=format_)]
+    assert sum(sizes) == 100
+    assert max(sizes) <= 33
 
 
 def test_ids_mean_the_same_label_in_each_batch():
@@ -238,6 +260,11 @@ def test_threads_may_share_a_stream():
         ({"path": "a.jsonl", "delimiter": ";"}, ValueError, 'has no option "delimiter"'),
         ({"path": []}, ValueError, "expected at least one file, received none"),
         ({"path": ["a.vw", "b.svm"]}, ValueError, "expected files of one format"),
+        (
+            {"path": [{"text": "it purrs"}]},
+            ValueError,
+            "expected files, received a list with a dict: columns of a table are given to a",
+        ),
     ],
 )
 def test_arguments_are_checked(arguments, error, message):

@@ -40,7 +40,18 @@ def test_text_may_hold_tabs(read):
             'line "no tab here" has no tab: expected label<TAB>text; without a label '
             "it begins with the tab",
         ),
+        (
+            'ä "日本" \u200b\\xe4'.encode(),
+            'line "ä \\"日本\\" \\u200b\\\\xe4" has no tab: expected label<TAB>text; without '
+            "a label it begins with the tab",
+        ),
+        (
+            ("日" * 14).encode(),  # which are cut within the last
+            f'line "{"日" * 13}..." has no tab: expected label<TAB>text; without a label '
+            "it begins with the tab",
+        ),
         (b"x\tcaf\xe9", 'text "caf\\xe9" is not valid UTF-8'),
+        ("x\tä日本".encode() + b"\xff", 'text "ä日本\\xff" is not valid UTF-8'),
         (b"x\t\xed\xa0\x80", 'text "\\xed\\xa0\\x80" is not valid UTF-8'),
         (b"x\t\xc0\xaf", 'text "\\xc0\\xaf" is not valid UTF-8'),
         (b"x\t\xf4\x90\x80\x80", 'text "\\xf4\\x90\\x80\\x80" is not valid UTF-8'),

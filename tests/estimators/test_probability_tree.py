@@ -116,7 +116,7 @@ class TestErrors:
             (["label 1"] * 9, "X has 10 rows, y has 9"),
             ([["label 1"]] * 10, "labels as a set a row, expected one a row"),
             (np.eye(10, K), "labels as an indicator matrix, expected one a row"),
-            ([0.5] * 10, "the label 0.5 is a float"),
+            ([0.5] * 10, "the label 0.5 of row 0 is a float"),
             (None, "the target y is None"),
         ],
     )

@@ -5,6 +5,7 @@ import pickle
 import subprocess
 import sys
 import threading
+from collections import UserList
 
 import numpy as np
 import pandas as pd
@@ -144,6 +145,8 @@ def test_prediction_changes_nothing(texts, tmp_path):
         ([["a"]], ["a"], r"row 0 of X is \['a'\], of type list"),
         (np.array([["a"], ["b"]]), ["a", "b"], r"X has shape \(2, 1\), expected one column"),
         (["a"], ["a", "b"], "inconsistent numbers of samples"),
+        (["a", "b"], pd.Series(["a", None]), "row 1 of y has nan for a label"),
+        (["a", "b"], pd.Series(["a", None], dtype=object), "row 1 of y has None for a label"),
         (["a", "b"], [["a"], ["b"]], "y gives labels as a set a row"),
         (["\ud800"], ["a"], "half of a character"),
         ([], [], "X has no texts"),
@@ -212,6 +215,8 @@ def test_columns_of_all_kinds(texts):
         pa.array(X),
         pa.chunked_array([X[:250], X[250:]]),
         pa.array(X).dictionary_encode(),
+        pa.array(X, pa.large_string()),
+        UserList(X),  # a sequence and no more, as columns of Hugging Face's datasets are
     ):
         assert make_model().fit(column, y).predict(column).tolist() == expected
 

@@ -102,6 +102,7 @@ class Run:
     again: list[int] = field(default_factory=lambda: [0, 0])  # learned before: rows, errors
     shuffle: int = 0  # how many consecutive rows trade places; 0 for none
     seed: int = 0  # of the shuffling
+    unlabelled: int = 0  # rows of the first pass that had no label
 
     @classmethod
     def start(

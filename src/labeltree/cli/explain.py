@@ -13,12 +13,18 @@ from typing import Any, NamedTuple
 
 from labeltree.cli.reading import names_of, reader_settings
 from labeltree.data import DataError, FeatureNames, stream
+from labeltree.data.errors import BadLine
+from labeltree.data.formats import FORMATS, Csv, make_format
+from labeltree.data.lines import Lines
+from labeltree.data.loading import MAX_LINE
+from labeltree.data.records import csv_records
 from labeltree.data.source import CHUNK, Source
 from labeltree.estimators import OnlineClassifier, TextClassifier
 from labeltree.estimators.explanation import Part, named_parts
 from labeltree.estimators.explanation import explain as explain_parts
 
 _CANDIDATES = 10
+_NO_ROW = "the line holds no row to explain; name another"
 
 
 class Explanation(NamedTuple):
@@ -40,7 +46,7 @@ def explain(model: Path, clf: OnlineClassifier | TextClassifier, example: str) -
     clf : OnlineClassifier or TextClassifier
         The model.
     example : str
-        ``FILE:LINE``, lines counted from 1.
+        ``FILE:LINE``, lines counted from 1; of a row of CSV that has several, any of them.
 
     Returns
     -------
@@ -58,11 +64,13 @@ def explain(model: Path, clf: OnlineClassifier | TextClassifier, example: str) -
             f"--example reads text formats only, and the model was trained on "
             f"{settings['format']} rows; use predict_topk and tree_ from Python"
         )
+    if FORMATS[settings["format"]].has_label_column:
+        settings["label"] = None  # which nobody asks for here
+    if settings["format"] == "csv" and isinstance(clf, TextClassifier):
+        return _explain_text(clf, *_csv_row(name, int(number), settings))
     header = b""
     if settings["format"] == "xmc":
         header = b" ".join([b"1", *_line(name, 1).split()[1:]]) + b"\n"  # of a file of one row
-    elif settings["format"] == "csv":
-        header = _line(name, 1) + b"\n"
     line = _line(name, int(number))
 
     def read(line: bytes, names: FeatureNames | None = None) -> Any:
@@ -72,16 +80,12 @@ def explain(model: Path, clf: OnlineClassifier | TextClassifier, example: str) -
         except DataError as error:
             raise DataError(error.message, name, int(number)) from error
         if not rows:
-            raise DataError("the line holds no row to explain; name another", name, int(number))
+            raise DataError(_NO_ROW, name, int(number))
         return rows[0]
 
     shown = line.decode(errors="replace")
     if isinstance(clf, TextClassifier):
-        text = read(line)[0]
-        labels, left_out = clf.explain(text, k=min(_CANDIDATES, clf.n_labels_))
-        tree = getattr(clf, "tree_", None)
-        path = [] if tree is None else tree.path(clf.features_.transform([text]))
-        return Explanation(shown, path, labels, left_out)
+        return _explain_text(clf, shown, read(line)[0])
     kept = names_of(model)
     own = None if kept is None else FeatureNames()
     row = read(line, own)  # before any part of it, so that a bad one is reported as it is
@@ -96,6 +100,48 @@ def explain(model: Path, clf: OnlineClassifier | TextClassifier, example: str) -
     labels, left_out = explain_parts(clf.predict_topk, row, parts, without, k)
     path = clf.tree_.path(row) if hasattr(type(clf), "tree_") else []
     return Explanation(shown, path, labels, left_out)
+
+
+def _explain_text(clf: TextClassifier, line: str, text: str) -> Explanation:
+    labels, left_out = clf.explain(text, k=min(_CANDIDATES, clf.n_labels_))
+    tree = getattr(clf, "tree_", None)
+    path = [] if tree is None else tree.path(clf.features_.transform([text]))
+    return Explanation(line, path, labels, left_out)
+
+
+class _Written(Lines):
+    """Lines that keep those of the record that is being read."""
+
+    record = ""
+
+    def begin_record(self) -> None:
+        super().begin_record()
+        self.record = ""
+
+    def __next__(self) -> str:
+        line = super().__next__()
+        self.record += line
+        return line
+
+
+def _csv_row(name: str, number: int, settings: dict[str, Any]) -> tuple[str, str]:
+    """Return the row of a CSV file of which a line is part, as it is written, and its text."""
+    fields = make_format("csv", {k: v for k, v in settings.items() if k != "format"})
+    assert isinstance(fields, Csv)
+    source = Source(name)
+    try:
+        lines = _Written(source, MAX_LINE, "surrogateescape")
+        for found in csv_records(lines, fields, name, MAX_LINE):
+            if lines.number < number:
+                continue
+            if isinstance(found, BadLine):
+                raise DataError(found.message, name, found.line)
+            if found is None:  # the header, or a blank line
+                raise DataError(_NO_ROW, name, number)
+            return lines.record.rstrip("\r\n"), found.text
+    finally:
+        source.close()
+    raise _too_few_lines(name, lines.number)
 
 
 def _tokens(line: bytes, format_: str, read: Callable[[bytes], Any]) -> tuple[list[str], list[Any]]:
@@ -137,4 +183,8 @@ def _line(name: str, number: int) -> bytes:
         source.close()
     if before == number - 1 and line:
         return line.rstrip(b"\r")
-    raise DataError(f"the file has {before + bool(line):,} lines, expected one to explain", name)
+    raise _too_few_lines(name, before + bool(line))
+
+
+def _too_few_lines(name: str, lines: int) -> DataError:
+    return DataError(f"the file has {lines:,} lines, expected one to explain", name)

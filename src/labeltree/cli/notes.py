@@ -80,4 +80,5 @@ _RUN: dict[str, Callable[[Any], bool]] = {
     "again": _are_two_counts,
     "shuffle": _is_count,
     "seed": _is_count,
+    "unlabelled": _is_count,
 }

@@ -119,16 +119,24 @@ def pieces(
 
 def _with_full_start(rows: Stream, batches: Iterator[Numbered]) -> Iterator[Numbered]:
     """Yield batches, the first of them with at least `FIRST` rows if there are so many."""
+    first = _first(rows, batches)
+    while first:
+        yield first.pop()  # so that it does not stay in memory until the end
+    yield from batches
+
+
+def _first(rows: Stream, batches: Iterator[Numbered]) -> list[Numbered]:
+    """Return the first batches, with at least `FIRST` rows if there are so many, as one."""
     gathered: list[Numbered] = []
     for batch in batches:
         gathered.append(batch)
         if sum(len(part.rows) for part in gathered) >= FIRST:
             break
-    if gathered:
-        parts = [part.rows for part in gathered]
-        whole = concatenate(parts, rows.vocabulary, rows.n_features)
-        yield Numbered(whole, np.concatenate([part.numbers for part in gathered]))
-    yield from batches
+    if not gathered:
+        return []
+    parts = [part.rows for part in gathered]
+    whole = concatenate(parts, rows.vocabulary, rows.n_features)
+    return [Numbered(whole, np.concatenate([part.numbers for part in gathered]))]
 
 
 def targets_of(rows: Rows, label_sets: bool) -> Targets:

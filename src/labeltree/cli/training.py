@@ -13,6 +13,7 @@ from labeltree import modelfile
 from labeltree.cli.algorithms import DEFAULT_ALGORITHM, estimator_class, name_of, names
 from labeltree.cli.checkpoint import Every, Run, StopRequest
 from labeltree.cli.display import Display, Row
+from labeltree.cli.firstlabels import FirstLabels
 from labeltree.cli.labelruns import LabelRuns
 from labeltree.cli.notes import notes_of
 from labeltree.cli.reading import (
@@ -25,7 +26,7 @@ from labeltree.cli.reading import (
     text_settings,
 )
 from labeltree.data import FeatureNames, Rows, stream
-from labeltree.data.formats import Columns, make_format
+from labeltree.data.formats import FORMATS, Columns, make_format
 from labeltree.data.texts import Texts
 from labeltree.estimators import OnlineClassifier, TextClassifier, classifier_of, load
 from labeltree.labels import Targets
@@ -65,6 +66,7 @@ class Training:
     before: int = 0  # rows of the pass that the stream does not have: those of another pipe
     runs: LabelRuns = field(default_factory=LabelRuns)  # of labels, in the first pass
     warned: bool = False  # of them
+    first_labels: FirstLabels | None = field(default_factory=FirstLabels)  # None once judged
     shown: tuple[int, int] = (0, 0)  # examples and errors of the last row of the table
 
     def start(
@@ -244,6 +246,7 @@ class Training:
         if run.number == 0:
             self._show_row()
             self.warn_of_runs()
+            self.warn_of_labels()
             if rows.bad_lines.count:
                 self.display.note(
                     str(rows.bad_lines), event="bad_lines", count=rows.bad_lines.count
@@ -290,6 +293,10 @@ class Training:
             rows = replace(rows, weight=np.where(held, np.float32(0), weight))
         if run.number == 0 and not piece.targets.multilabel:
             self.runs.add(rows.labels.ids)
+        if run.number == 0 and self.first_labels is not None:
+            self.first_labels.add(rows)
+            if self.first_labels.complete:
+                self.warn_of_labels()
         begin = 0
         while begin < len(rows):
             end = min(begin + self._portion(), len(rows))
@@ -327,6 +334,7 @@ class Training:
                 run.again[0] += after.examples - before.examples
                 run.again[1] += after.errors - before.errors
             else:
+                run.unlabelled += int(np.count_nonzero(np.diff(rows.labels.offsets) == 0))
                 learned = rows if rows.weight is None else rows.take(np.flatnonzero(rows.weight))
                 self._count(learned.labels.ids, vocabulary)
         finally:
@@ -402,6 +410,32 @@ class Training:
             by_chance=self.runs.by_chance,
         )
 
+    def warn_of_labels(self) -> None:
+        """Say once what is odd about the labels of the first rows."""
+        if self.first_labels is None:
+            return
+        labels, self.first_labels = self.first_labels, None
+        rows, own, joined = len(labels.sets), labels.own(), labels.joined()
+        if joined and self.settings.get("label_separator", "") is None:
+            label, separator = joined
+            self.display.note(
+                f"warning: labels such as {label!r} seem to be several: if they are, give "
+                f"--label-separator '{separator}'",
+                event="joined_labels",
+                label=label,
+                separator=separator,
+            )
+        elif own:
+            named = FORMATS[self.settings["format"]].has_label_column
+            self.display.note(
+                f"warning: {own:,} of the first {rows:,} rows have a label that no other row has: "
+                "check that labels and features have not changed places, and that labels are not "
+                f"ids{' (--label-column names them)' if named else ''}",
+                event="labels_of_one_row",
+                rows=rows,
+                own=own,
+            )
+
     def _show_row(self) -> None:
         progress = self.clf.progress_
         examples, errors = self.shown
@@ -432,6 +466,12 @@ class Training:
         if final:
             self.display.close()
             progress = self.clf.progress_
+            if self.run.unlabelled:
+                self.display.note(
+                    f"{counted(self.run.unlabelled, 'row')} had no label: not among the examples",
+                    event="without_labels",
+                    rows=self.run.unlabelled,
+                )
             on = "" if self.run.finished else f" (stopped; to go on: {self._resume_command()})"
             self.display.note(
                 f"{counted(progress.examples, 'example')}, {counted(self.clf.n_labels_, 'label')}, "

@@ -107,6 +107,7 @@ def tune(
     finally:
         table.close()
     candidates[0].training.warn_of_runs()
+    candidates[0].training.warn_of_labels()
     if complete:
         best.training.run.next_pass()
     best.training.save()

@@ -43,8 +43,8 @@ def _arrow_errors(name: str) -> Iterator[None]:
         raise DataError(f"cannot be read by pyarrow: {text}", name) from error
 
 
-def _record_batches(path: Path, kind: str, batch_size: int) -> Iterator[Any]:
-    """Yield the record batches of a file, at most `batch_size` rows each."""
+def _record_batches(path: Path, kind: str, batch_size: int, batch_bytes: int) -> Iterator[Any]:
+    """Yield the record batches of a file, at most `batch_size` rows or about so many bytes each."""
     name = name_of(path)
     if name == "-":
         raise DataError(f"{kind} cannot be read from standard input: expected a file", name)
@@ -54,16 +54,29 @@ def _record_batches(path: Path, kind: str, batch_size: int) -> Iterator[Any]:
     try:
         with _arrow_errors(name):
             if kind == "parquet":
-                batches = pq.ParquetFile(file).iter_batches(min(batch_size, 1 << 16))
+                parquet = pq.ParquetFile(file)
+                rows = _rows_in(batch_bytes, parquet.metadata.num_rows, _size_of(parquet.metadata))
+                batches = parquet.iter_batches(min(batch_size, 1 << 16, rows))
             else:
                 batches = _ipc_batches(file)
             for batch in batches:
                 batch.validate(full=True)  # offsets that point outside would crash later
-                for start in range(0, batch.num_rows, batch_size):
-                    yield batch.slice(start, batch_size)
+                rows = min(batch_size, _rows_in(batch_bytes, batch.num_rows, batch.nbytes))
+                for start in range(0, batch.num_rows, rows):
+                    yield batch.slice(start, rows)
     finally:
         if file is not path:
             file.close()
+
+
+def _rows_in(batch_bytes: int, rows: int, size: int) -> int:
+    """Return how many of so many rows, of that size together, a batch may have."""
+    return max(1, batch_bytes * rows // max(1, size))
+
+
+def _size_of(metadata: Any) -> int:
+    groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
+    return sum(group.total_byte_size for group in groups)
 
 
 def _ipc_batches(file: Any) -> Iterator[Any]:
@@ -81,9 +94,15 @@ class ColumnStream(Stream):
     """The rows of Parquet or Arrow files, one after the other."""
 
     def __init__(
-        self, paths: Sequence[Path], format_: Columns, batch_size: int, skip_bad_lines: bool
+        self,
+        paths: Sequence[Path],
+        format_: Columns,
+        batch_size: int,
+        *,
+        skip_bad_lines: bool,
+        batch_bytes: int,
     ) -> None:
-        super().__init__(format_)
+        super().__init__(format_, batch_bytes)
         self._columns = format_
         self._skip = skip_bad_lines
         self._ids: dict[Label, int] = {}
@@ -98,7 +117,8 @@ class ColumnStream(Stream):
     def _all_batches(self, paths: Sequence[Path], batch_size: int) -> Iterator[tuple[str, Any]]:
         for path in paths:
             self._row = 0
-            for batch in _record_batches(path, self._columns.name, batch_size):
+            kind = self._columns.name
+            for batch in _record_batches(path, kind, batch_size, self._batch_bytes):
                 yield name_of(path), batch
 
     @property
@@ -260,7 +280,10 @@ def _is_numbers(kind: Any) -> bool:
 
 
 def _plain(column: Any) -> Any:
-    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+    """Return a column without a dictionary, and strings one after the other."""
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    return column.cast(pa.large_string()) if str(column.type) == "string_view" else column
 
 
 def _lengths(column: Any) -> NDArray[np.int64]:

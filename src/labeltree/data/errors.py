@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import codecs
+import re
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -11,6 +13,27 @@ def one_line(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def readable(data: bytes, *, final: bool = True) -> str:
+    """Return bytes as text in one line, and as escapes where they are not UTF-8.
+
+    Unless they are final, a character at their end may be cut, and is left out.
+    """
+    decoder = codecs.getincrementaldecoder("utf-8")("backslashreplace")
+    return one_line(decoder.decode(data, final))
+
+
+def unescape(message: str) -> str:
+    """Return what the core says, which escapes all bytes but ASCII, with text as text."""
+
+    def show(found: re.Match[str]) -> str:
+        if not found[1]:
+            return found[0]
+        cut = message.startswith("...", found.end())  # perhaps within a character
+        return readable(bytes.fromhex(found[1].replace("\\x", "")), final=not cut)
+
+    return re.sub(r"\\[^x]|((?:\\x[0-9a-f]{2})+)", show, message)
 
 
 class DataError(ValueError):

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from collections import deque
 
+from labeltree.data.errors import readable
 from labeltree.data.source import CHUNK, Source
 
 
 class LineError(ValueError):
     """A line that cannot be taken; the next one can."""
+
+
+def around(text: str, at: int) -> str:
+    """Return what stands around a byte of a text that is not UTF-8, and so a surrogate there."""
+    part = text[max(0, at - 20) : at + 8].encode(errors="surrogateescape")
+    return f'"{readable(part)}"'
 
 
 class Lines:
@@ -58,9 +65,9 @@ class Lines:
         try:
             return line.decode("utf-8-sig" if self.number == 1 else "utf-8", self._errors)
         except UnicodeDecodeError as error:
-            raise LineError(
-                f"byte {error.start + 1} is not valid UTF-8: {line[error.start :][:8]!r}"
-            ) from None
+            whole = line.decode(errors="surrogateescape")
+            shown = around(whole, len(line[: error.start].decode()))
+            raise LineError(f"byte {error.start + 1} is not valid UTF-8: {shown}") from None
 
     def _read(self) -> bool:
         """Read a chunk; False at the end."""

@@ -20,7 +20,7 @@ from labeltree.data.formats import (
 from labeltree.data.records import RecordStream
 from labeltree.data.rows import Rows, concatenate
 from labeltree.data.source import Path
-from labeltree.data.streams import Stream
+from labeltree.data.streams import BATCH_BYTES, Stream
 from labeltree.data.text import TextStream
 from labeltree.data.texts import Texts
 
@@ -73,7 +73,7 @@ def stream(
         "auto" goes by the extension, and for
         ``.txt`` by whether the first line is an XMC header or begins with ``__label__``.
     batch_size : int, default 8192
-        The most rows in a batch.
+        The most rows in a batch; it has fewer if they take 32 MiB of the file.
     skip_bad_lines : bool, default False
         Whether to go on after a malformed line; `Stream.bad_lines` then tells how many there were
         and which. What makes a file as a whole unreadable is an error all the same.
@@ -115,8 +115,7 @@ def stream(
     (2, 8) ['cat' 'dog']
     (1, 8) [['cat', 'pet']]
     """
-    several = not (isinstance(path, str | os.PathLike) or hasattr(path, "read"))
-    paths = list(cast(Iterable[Path], path) if several else [cast(Path, path)])
+    paths = [cast(Path, path)] if _is_path(path) else _checked(cast(Iterable[Path], path))
     if not paths:
         raise ValueError("expected at least one file, received none")
     check_int("batch_size", batch_size, 1, _NO_LIMIT)
@@ -128,17 +127,42 @@ def stream(
     kind = make_format(format, options)
     if names is not None and not kind.has_names:
         raise ValueError(f'format "{format}" has no names of features to keep: expected vw')
+    skip = bool(skip_bad_lines)
+    most = _NO_LIMIT if batch_size == _NO_LIMIT else BATCH_BYTES
     if isinstance(kind, TextFormat):
-        limits = ReaderLimits(batch_size, max_line, bool(skip_bad_lines))
-        return TextStream(paths, kind, limits, names, eager=eager)
+        limits = ReaderLimits(batch_size, max_line, skip)
+        return TextStream(paths, kind, limits, names, eager=eager, batch_bytes=most)
     if isinstance(kind, Fields):
         return RecordStream(
-            paths, kind, batch_size, max_line, skip_bad_lines=bool(skip_bad_lines), eager=eager
+            paths,
+            kind,
+            batch_size,
+            max_line,
+            skip_bad_lines=skip,
+            eager=eager,
+            batch_bytes=most,
         )
     assert isinstance(kind, Columns)
     from labeltree.data.columns import ColumnStream  # needs pyarrow, which is an extra
 
-    return ColumnStream(paths, kind, batch_size, bool(skip_bad_lines))
+    return ColumnStream(paths, kind, batch_size, skip_bad_lines=skip, batch_bytes=most)
+
+
+def _is_path(path: object) -> bool:
+    return isinstance(path, str | os.PathLike) or hasattr(path, "read")
+
+
+def _checked(paths: Iterable[Path]) -> list[Path]:
+    """Return several paths; raise for what is no path, such as the rows of a table."""
+    checked = []
+    for path in paths:
+        if not _is_path(path):
+            raise ValueError(
+                f"expected files, received a {type(paths).__name__} with a {type(path).__name__}: "
+                "columns of a table are given to a classifier as they are, as X and y"
+            )
+        checked.append(path)
+    return checked
 
 
 def load(

@@ -16,7 +16,7 @@ import numpy as np
 
 from labeltree.data.errors import BadLine, DataError, one_line
 from labeltree.data.formats import Csv, Fields, JsonLines
-from labeltree.data.lines import LineError, Lines
+from labeltree.data.lines import LineError, Lines, around
 from labeltree.data.rows import Label, Labels, Rows
 from labeltree.data.source import Path, Source, fraction_of, name_of, size_of
 from labeltree.data.streams import Stream
@@ -45,8 +45,9 @@ class RecordStream(Stream):
         *,
         skip_bad_lines: bool,
         eager: bool,
+        batch_bytes: int,
     ) -> None:
-        super().__init__(format_)
+        super().__init__(format_, batch_bytes)
         self._fields = format_
         self._batch_size = batch_size
         self._max_line = max_line
@@ -85,10 +86,12 @@ class RecordStream(Stream):
 
     def _read(self) -> Rows | None:
         batch: list[Record] = []
+        size = 0  # of their texts
         for record in self._records:
             if record is not None:
                 batch.append(record)
-            if len(batch) >= self._batch_size:
+                size += len(record.text)
+            if len(batch) >= self._batch_size or size >= self._batch_bytes:
                 break
             waits = self._lines is not None and not self._lines.at_hand
             if batch and self._eager and waits:
@@ -191,9 +194,7 @@ def _check_utf8(cells: list[str]) -> None:
         try:
             cell.encode()
         except UnicodeEncodeError as error:
-            around = cell[max(0, error.start - 20) : error.start + 8]
-            shown = around.encode(errors="surrogateescape")
-            raise LineError(f"a cell is not valid UTF-8: {shown!r}") from None
+            raise LineError(f"a cell is not valid UTF-8: {around(cell, error.start)}") from None
 
 
 def _csv_words(error: Exception) -> str:
@@ -207,9 +208,9 @@ def _csv_words(error: Exception) -> str:
 
 def _check_header(header: list[str], fields: Csv, name: str, line: int) -> None:
     shown = ", ".join(header)[:500]
-    hint = ""
+    hint = "; if this line is a row already, put a header above it, such as text,label"
     if len(header) == 1:
-        hint = "; if cells are not separated by a comma, give delimiter= (--delimiter)"
+        hint += "; if cells are not separated by a comma, give delimiter= (--delimiter)"
     for option, column in (
         *(("text", field) for field in fields.text_fields),
         ("label", fields.label),

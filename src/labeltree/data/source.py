@@ -14,7 +14,7 @@ import zlib
 from collections.abc import Callable, Sequence
 from typing import IO, Any, cast
 
-from labeltree.data.errors import DataError
+from labeltree.data.errors import DataError, readable
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -162,7 +162,9 @@ class Source:
         suffix = os.path.splitext(self.name)[1].lower()
         expected = COMPRESSED_SUFFIXES.get(suffix)
         if expected is not None and expected != self._compression:
-            received = f"{self._compression} data" if found else repr(raw.head)
+            received = (
+                f"{self._compression} data" if found else f'"{readable(raw.head, final=False)}"'
+            )
             raise DataError(
                 f"expected {expected} data, as the name ends in {suffix}, received {received}",
                 self.name,

@@ -10,6 +10,8 @@ from labeltree.data.errors import BadLines
 from labeltree.data.formats import Format
 from labeltree.data.rows import Label, Rows
 
+BATCH_BYTES = 1 << 25  # after which a batch ends, however few its rows
+
 
 class Stream(ABC):
     """An iterator over batches of rows, in bounded memory.
@@ -25,10 +27,11 @@ class Stream(ABC):
         The labels met so far; all batches share this list.
     """
 
-    def __init__(self, format_: Format) -> None:
+    def __init__(self, format_: Format, batch_bytes: int) -> None:
         self.bad_lines = BadLines()
         self.vocabulary: list[Label] = []
         self._format = format_
+        self._batch_bytes = batch_bytes
         self._lock = threading.Lock()  # the native reader must not be used by two threads at once
         self._closed = False
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from labeltree._core import FeatureNames, ReaderLimits
-from labeltree.data.errors import BadLine, DataError, DataWarning
+from labeltree.data.errors import BadLine, DataError, DataWarning, unescape
 from labeltree.data.formats import TextFormat
 from labeltree.data.rows import Labels, Rows, build_csr
 from labeltree.data.source import CHUNK, Path, Source, fraction_of, size_of
@@ -26,8 +26,9 @@ class TextStream(Stream):
         names: FeatureNames | None,
         *,
         eager: bool,
+        batch_bytes: int,
     ) -> None:
-        super().__init__(format_)
+        super().__init__(format_, batch_bytes)
         self._eager = eager
         self._sizes = [size_of(path) for path in paths]
         self._finished = 0  # bytes of the files that were read to their end
@@ -59,13 +60,18 @@ class TextStream(Stream):
             self._reader.start_file()
 
     def _read(self) -> Rows | None:
+        size = 0  # of what was read for this batch
         while self._source is not None and not self._reader.full:
+            if size >= self._batch_bytes and self._reader.rows:
+                break
             if self._start == self._end:
                 if self._eager and self._reader.rows:
                     break  # to read on might mean to wait
                 self._start, self._end = 0, self._source.readinto(self._chunk)
             if self._end > 0:
+                size -= self._start
                 self._start = self._reader.feed(self._chunk[: self._end], self._start)
+                size += self._start
             else:
                 self._reader.finish_file(cut=self._source.is_pipe)
             self._check(self._source.name)
@@ -87,10 +93,11 @@ class TextStream(Stream):
         """Raise the reader's error, or note which lines it has skipped."""
         if self._reader.error is not None:
             line, message = self._reader.error
-            raise DataError(message, name, line or None)
+            raise DataError(unescape(message), name, line or None)
         new = self._reader.bad_count - self.bad_lines.count
         if new:
-            bad = [BadLine(name, *found) for found in self._reader.take_bad_lines()]
+            found = self._reader.take_bad_lines()
+            bad = [BadLine(name, line, unescape(message)) for line, message in found]
             self.bad_lines.add(bad, new)
 
     def _take(self) -> Rows:
