@@ -79,7 +79,8 @@ void Ngrams::add(std::string_view text, const Known& known, Rows& rows) {
   }
   for (const Word& word : words_.all()) {
     if (word.alone) {
-      add_characters(word.start, word.end, 1, kAloneMax, rows);
+      const bool single = word.end - word.start == code_point_length(bytes(word.start, word.end));
+      add_characters(word.start, word.end, single ? 1 : 2, 2, rows);
     } else if (options_.char_max > 0) {
       add_characters(word.start - 1, word.end + 1, options_.char_min, options_.char_max, rows);
     }

@@ -26,11 +26,10 @@ struct Known {
 };
 
 // A feature's index is the hash of its bytes, words joined by one space; its value is 1 each time it
-// occurs, of a sequence of several words 1/2. What is written without spaces has sequences of 1 to kAloneMax characters in place of words.
+// occurs, of a sequence of several words 1/2. What is written without spaces has pairs
+// of characters in place of words, and a character that has none of its kind beside it is a feature.
 class Ngrams {
  public:
-  static constexpr unsigned kAloneMax = 2;
-
   explicit Ngrams(const NgramOptions& options) : options_(options) {}
 
   // Adds the features of a text to the row under construction; sequences of words that are not

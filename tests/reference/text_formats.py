@@ -102,7 +102,6 @@ UNSPACED = (  # how the names of characters begin that are written without space
     *("HALFWIDTH KATAKANA", "HENTAIGANA", "IDEOGRAPHIC ITERATION", "IDEOGRAPHIC NUMBER"),
     *("THAI ", "LAO ", "KHMER ", "MYANMAR "),
 )
-UNSPACED_MOST = 2  # characters in a sequence of those
 SEQUENCE = 0.5  # what a sequence of words counts
 WORDS, CHARACTERS = 1, 2  # the seeds of hashes
 PLACES = 2**22  # of counts, which features share
@@ -146,7 +145,7 @@ def grams(text, word_ngrams=2, char_ngrams=None, lowercase=True):
                 all_grams.append((" ".join(word for word, _ in part), WORDS, n > 1))
     for word, unspaced in found:
         if unspaced:
-            characters = sequences(word, 1, UNSPACED_MOST)
+            characters = sequences(word, 2, 2) or [word]
         elif char_ngrams:
             characters = sequences(f" {word} ", *char_ngrams)
         else:

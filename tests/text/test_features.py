@@ -110,7 +110,8 @@ def test_words():
         *("camel", "case", "snake", "kebab", "a", "b", "htmlpage", "x1")
     }
     assert words_of("Straße ÄRGER ΣΊΣΥΦΟΣ e\u0301") == {"strasse", "ärger", "σίσυφοσ", "e\u0301"}
-    assert words_of("猫が cat") == {"chars^猫", "chars^が", "chars^猫が", "cat"}
+    assert words_of("猫が好き cat") == {"chars^猫が", "chars^が好", "chars^好き", "cat"}
+    assert words_of("猫 cat犬 \U00020000") == {"chars^猫", "cat", "chars^犬", "chars^\U00020000"}
     assert words_of("Cat DOG", lowercase=False) == {"Cat", "DOG"}
     assert words_of("😀 — !? \u200b") == set()
 

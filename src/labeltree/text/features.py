@@ -27,7 +27,7 @@ class TextFeatures(TransformerMixin, BaseEstimator):
 
     Words are runs of letters, digits and marks, as Unicode has them, without their case;
     ``camelCase`` and ``snake_case`` are two words each. Han, kana, Thai and other scripts without
-    spaces give single characters and pairs of them in place of words.
+    spaces give pairs of characters in place of words.
 
     A feature that is n times in a text, and was in df of the N texts counted so far, weighs
     ``(1 + ln n) (ln((1 + N) / (1 + df)) + 1)``; rows are then scaled to unit length. Sequences of
