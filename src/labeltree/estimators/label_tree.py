@@ -62,7 +62,7 @@ class LabelTreeClassifier(TreeClassifier):
     n_trees : int, default=None
         Trees whose candidates are united; None takes 3, or 1 beside an index.
     candidates : int, default=None
-        Labels that each tree proposes. None takes 10, or with the dual update five for each label
+        Labels that each tree proposes. None takes 10, or with the dual update three for each label
         that rows have on average, if that is more.
     beam : int, default=None
         Nodes that the search for them expands on each level of a tree, at most; as many as the
@@ -249,7 +249,7 @@ class LabelTreeClassifier(TreeClassifier):
         self.scorer_update_ = "dual" if dual else "sgd" if words and sets else "adaptive"
         self.candidates_ = self.candidates or 10
         if dual and self.candidates is None:
-            self.candidates_ = int(np.clip(np.ceil(5 * each), 10, 1000))
+            self.candidates_ = int(np.clip(np.ceil(3 * each), 10, 1000))
         self.scorer_step_ = self.scorer_step or (0.5 if not sets else 0.3 if words else 0.1)
 
     def _make_learner(self) -> _core.LabelTree:
