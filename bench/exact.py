@@ -4,8 +4,8 @@
 
 scikit-learn's `LinearSVC` (squared hinge, dual) in `OneVsRestClassifier`, one thread, its own
 tolerance, and `OneAgainstAllClassifier(update="dual")` with as large a C in 5 and 20 passes, on
-the same rows of unit length: seconds of training, precision at 1, 3 and 5 on the test files, and for
-how many test rows both have the same best label.
+the same rows of unit length: seconds of training, precision at 1, 3 and 5 on the test files, and
+for how many test rows both have the same best label.
 """
 
 import argparse
