@@ -34,7 +34,8 @@ void DocumentCounts::weigh(std::span<const std::uint32_t> features, std::span<fl
     // Of features that share a count there may be more than documents.
     const double idf = std::max(1.0, all - log_count(of(features[i])));
     const double tf = values[i] > 1.0f ? 1.0 + std::log(values[i]) : values[i];
-    values[i] = static_cast<float>(tf * idf);
+    constexpr double most = std::numeric_limits<float>::max();
+    values[i] = static_cast<float>(std::clamp(tf * idf, -most, most));
   }
 }
 

@@ -162,16 +162,18 @@ def test_label_sets_gain_from_passes_of_the_dual_update():
 
 
 def test_rows_are_known_by_their_numbers():
-    """Passes in different orders come to the same models, unless rows are taken for others."""
+    """Passes in different orders come to the same models; rows taken for others are refused."""
     X, y = counts_problem(200)
     rng = np.random.default_rng(0)
     same = [np.arange(200)] * 60
     mixed = [np.arange(200), *(rng.permutation(200) for _ in range(59))]
     new = LabelTreeClassifier(scale="unit", random_state=0, layout="dense")
     expected = passes(clone(new), X, y, same).predict_topk(X)[1]
-    for numbered in (True, False):
-        scores = passes(clone(new), X, y, mixed, numbered=numbered).predict_topk(X)[1]
-        assert (np.abs(scores - expected).mean() < 0.02) == numbered
+    scores = passes(clone(new), X, y, mixed).predict_topk(X)[1]
+    assert np.abs(scores - expected).mean() < 0.02
+    with pytest.raises(ValueError, match="other labels than in the pass before"):
+        passes(new, X, y, mixed, numbered=False)
+    assert new.examples_ == 200  # the second pass was refused before anything was learned
 
 
 def test_passes_go_on_bit_for_bit_after_loading(tmp_path):
@@ -198,7 +200,26 @@ def test_passes_go_on_bit_for_bit_after_loading(tmp_path):
 def test_bad_row_numbers_change_nothing():
     X, y = counts_problem(50)
     clf = LabelTreeClassifier(random_state=0).partial_fit(X, y)
-    for numbers, message in ([[0], "differ in length"], [[-1] * 50, "is negative"]):
+    for numbers, message in (
+        [[0], r"has shape \(1,\)"],
+        [[-1] * 50, "go from -1 to -1"],
+        [[0.5] * 50, "type float64"],
+        [[7] * 50, "has a number twice"],
+    ):
         with pytest.raises(ValueError, match=message):
             clf.partial_fit(X, y, row_numbers=numbers)
     assert clf.examples_ == 50
+
+
+@pytest.mark.parametrize("value", [1e-45, 1e-40, 3e38, -3e38])
+@pytest.mark.parametrize("scale", ["unit", "idf"])
+def test_rows_of_any_size_have_finite_scores(value, scale):
+    X, y = counts_problem(100)
+    odd = sp.csr_matrix(([value], [5], [0, 1]), (1, X.shape[1]), dtype=np.float32)
+    for estimator in (LabelTreeClassifier, OneAgainstAllClassifier):
+        clf = estimator(scale=scale, update="dual", random_state=0).fit(X, y)
+        assert np.isfinite(clf.predict_topk(odd, k=3)[1]).all()
+        tiny = X.copy()
+        tiny.data[:] = value
+        clf.fit(tiny, y)
+        assert np.isfinite(clf.predict_topk(tiny, k=3)[1]).all()

@@ -186,10 +186,10 @@ void Bank::weigh(ExampleBuffer& out, ExampleBuffer::Entry& entry) const {
   if (documents_) documents_->weigh({out.slots_.data() + entry.key_begin, entry.size}, values);
   double squares = 0.0;
   for (const float value : values) squares += double{value} * value;
-  const auto scale = static_cast<float>(squares > 0.0 ? 1.0 / std::sqrt(squares) : 0.0);
+  const double scale = squares > 0.0 ? 1.0 / std::sqrt(squares) : 0.0;
   entry.squared_norm = 1.0f;
   for (float& value : values) {
-    value *= scale;
+    value = static_cast<float>(value * scale);
     entry.squared_norm += value * value;
   }
 }

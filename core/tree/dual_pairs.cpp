@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "hash.hpp"
+
 namespace labeltree {
 namespace {
 
@@ -48,19 +50,33 @@ void RowPairs::learn(const ExampleBuffer& example, float weight, const Rule& rul
 
 void KeptPairs::reset() {
   rows_ = {};
+  marks_ = {};
   bytes_ = 0;
 }
 
 void KeptPairs::resize(std::size_t rows) {
-  const std::size_t most = limit / sizeof(rows_[0]);
-  if (rows > rows_.size()) rows_.resize(std::min(rows, most));
+  constexpr std::size_t most = limit / 128;  // a row has more than that
+  if (rows <= rows_.size()) return;
+  rows_.resize(std::min(rows, most));
+  marks_.resize(rows_.size(), 0);
 }
 
 std::span<const DualPair> KeptPairs::of(std::size_t row) const {
   return row < rows_.size() ? std::span<const DualPair>(rows_[row]) : std::span<const DualPair>();
 }
 
-void KeptPairs::keep(std::size_t row, const RowPairs& pairs) {
+// Of a set of labels, whatever their order; never 0.
+std::uint32_t KeptPairs::mark(std::span<const LabelId> labels) {
+  std::uint64_t sum = 0;
+  for (const LabelId label : labels) sum += mix64(label + std::uint64_t{1});
+  return static_cast<std::uint32_t>(mix64(sum)) | 1u;
+}
+
+bool KeptPairs::may_be(std::size_t row, std::span<const LabelId> labels) const {
+  return row >= marks_.size() || marks_[row] == 0 || marks_[row] == mark(labels);
+}
+
+void KeptPairs::keep(std::size_t row, std::span<const LabelId> labels, const RowPairs& pairs) {
   if (row >= rows_.size()) return;
   std::vector<DualPair>& kept = rows_[row];
   if (pairs.size() > kept.size()) {
@@ -74,6 +90,7 @@ void KeptPairs::keep(std::size_t row, const RowPairs& pairs) {
   }
   if (pairs.size() > kept.capacity()) return;
   kept.assign(pairs.all().begin(), pairs.all().end());
+  marks_[row] = mark(labels);
 }
 
 void KeptPairs::visit_state(StateVisitor& state, std::size_t models) {
@@ -90,14 +107,17 @@ void KeptPairs::visit_state(StateVisitor& state, std::size_t models) {
   state.array("pairs_end", end);
   state.array("pairs_model", model);
   state.array("pairs_alpha", alpha);
+  std::vector<std::uint32_t> marks = marks_;
+  state.array("pairs_labels", marks);
   if (!state.restoring()) return;
   const auto require = StateVisitor::require;
-  require(model.size() == alpha.size() && (end.empty() ? 0 : end.back()) == model.size() &&
+  require(marks.size() == end.size() && model.size() == alpha.size() && (end.empty() ? 0 : end.back()) == model.size() &&
               std::is_sorted(end.begin(), end.end()),
           "the saved dual variables do not fit their rows");
   reset();
   resize(end.size());
   require(rows_.size() == end.size(), "the saved dual variables are of too many rows");
+  marks_ = marks;
   for (std::size_t row = 0, begin = 0; row < end.size(); ++row) {
     for (std::size_t i = begin; i < end[row]; ++i) {
       require(model[i] < models && (i == begin || model[i - 1] < model[i]),

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "labels.hpp"
 #include "linear/bank.hpp"
 #include "linear/block_predictions.hpp"
 #include "state.hpp"
@@ -51,12 +52,17 @@ class KeptPairs {
   void resize(std::size_t rows);
 
   std::span<const DualPair> of(std::size_t row) const;
-  void keep(std::size_t row, const RowPairs& pairs);
+  void keep(std::size_t row, std::span<const LabelId> labels, const RowPairs& pairs);
+  // Whether a row may be the one that was kept: with other labels it is not.
+  bool may_be(std::size_t row, std::span<const LabelId> labels) const;
 
   void visit_state(StateVisitor& state, std::size_t models);
 
  private:
+  static std::uint32_t mark(std::span<const LabelId> labels);
+
   std::vector<std::vector<DualPair>> rows_;
+  std::vector<std::uint32_t> marks_;  // of the labels of each row; 0 if it is not kept
   std::atomic<std::size_t> bytes_ = 0;
 };
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <stdexcept>
 #include <string>
 
 #include "relaxed.hpp"
@@ -85,10 +86,18 @@ void LabelTree::start_pass(bool again, std::size_t rows, bool more) {
 void LabelTree::learn(const Matrix& X, const LabelSets& y, const float* weight,
                       const std::int64_t* order, std::size_t n, std::size_t threads,
                       LabelId* predicted, float* probability, const StopRequested& stop) {
-  if (is_dual() && more_ && !one_matrix_) {
+  if (is_dual() && (again_ || more_) && !one_matrix_) {
     std::size_t largest = 0;
     for (std::size_t i = 0; i < n; ++i) {
-      largest = std::max(largest, number(X, static_cast<std::size_t>(order[i]), i));
+      const auto row = static_cast<std::size_t>(order[i]);
+      largest = std::max(largest, number(X, row, i));
+      if (weight != nullptr && weight[row] == 0.0f) continue;
+      if (again_ && !pairs_.may_be(number(X, row, i), y[row])) {
+        throw std::invalid_argument(
+            "row " + std::to_string(number(X, row, i)) +
+            " has other labels than in the pass before: rows come in another order; bring them in "
+            "the same order in every pass, or tell which they are by row_numbers");
+      }
     }
     if (n > 0) pairs_.resize(largest + 1);
   }
@@ -177,7 +186,7 @@ void LabelTree::score(Scratch& scratch) const {
 void LabelTree::normalize(std::span<ScoredLabel> scored, bool complete) const {
   if (!params_.exclusive) {
     for (ScoredLabel& s : scored) {
-      s.score = static_cast<float>(probability(Loss::logistic, params_.slope * s.score));
+      s.score = static_cast<float>(probability(Loss::logistic, params_.slope * s.score + params_.shift));
     }
     return;
   }
@@ -287,7 +296,7 @@ void LabelTree::learn_pairs(std::span<const LabelId> y, float weight, bool settl
     pairs.settle();
   }
   pairs.learn(scratch.examples, weight, params_.scorer, bank_, scratch.blocks);
-  if (again_ || more_) pairs_.keep(scratch.row, pairs);
+  if (again_ || more_) pairs_.keep(scratch.row, y, pairs);
 }
 
 // Whether the labels of an example have their leaves, and its candidates their scorers.

@@ -35,6 +35,7 @@ struct LabelTreeParams {
   std::size_t index_candidates = 15;
   float index_weight = 10.0f;
   float slope = 1.0f;  // from predictions to log-odds, of scorers and of the nodes of trees
+  float shift = 0.0f;  // added to the log-odds of labels of a set
   // Candidates whose evidence is so far behind that of the best are not scored to predict.
   float hopeless = std::numeric_limits<float>::infinity();
   bool scorers = true;     // without them, trees and index decide

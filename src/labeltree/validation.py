@@ -100,6 +100,25 @@ def as_weights(sample_weight: Any, rows: int) -> NDArray[np.float32] | None:
     return weight
 
 
+def as_row_numbers(row_numbers: Any, rows: int) -> NDArray[np.int64]:
+    """Check one number from 0 a row, each once."""
+    numbers = np.asarray(row_numbers)
+    if numbers.shape != (rows,) or numbers.dtype.kind not in "iu":
+        raise ValueError(
+            f"row_numbers has shape {numbers.shape} and type {numbers.dtype}, expected ({rows},) "
+            "and integers: one for each row"
+        )
+    if rows and not 0 <= numbers.min() <= numbers.max() < 2**32:
+        raise ValueError(
+            f"row_numbers go from {numbers.min()} to {numbers.max()}, expected numbers from 0 to "
+            "2^32 - 1"
+        )
+    numbers = np.ascontiguousarray(numbers, dtype=np.int64)
+    if len(np.unique(numbers)) < rows:
+        raise ValueError("row_numbers has a number twice, expected each row once in a call")
+    return numbers
+
+
 def as_threads(n_jobs: int | None, name: str = "n_jobs") -> int:
     """Return the number of threads: None is one, -1 all processors, -2 all but one."""
     if n_jobs is None or n_jobs == 1:

@@ -230,8 +230,10 @@ class LabelTree:
         scorers=True,
         exclusive=True,
         slope=1.0,
+        shift=0.0,
         seed=0,
     ):
+        self.shift = shift
         self.slope, self.dual = slope, scorer["update"] == "dual"
         self.pairs = {}  # dual: row -> model -> (answer, dual variable)
         self.scorer, self.use_scorers, self.exclusive = scorer, scorers, exclusive
@@ -308,7 +310,7 @@ class LabelTree:
             share = 1.0 if len(candidates) == len(self.counts) else self.recall
             p = {label: share * math.exp(s) / total for label, s in scores.items()}
         else:
-            p = {label: sigmoid(self.slope * s) for label, s in scores.items()}
+            p = {label: sigmoid(self.slope * s + self.shift) for label, s in scores.items()}
         # Equal scores, which rounding may tell apart: the lowest label.
         ranked = sorted(scores, key=lambda label: (-round(scores[label], 5), label))
         return [(label, p[label]) for label in ranked[:k]]

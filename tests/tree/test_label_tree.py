@@ -43,6 +43,7 @@ def make_core(
     scorers=True,
     exclusive=True,
     slope=1.0,
+    shift=0.0,
     seed=0,
     **bank,
 ):
@@ -63,6 +64,7 @@ def make_core(
         scorers=scorers,
         exclusive=exclusive,
         slope=slope,
+        shift=shift,
         seed=seed,
     )
     core.resize(labels)
@@ -182,7 +184,7 @@ class TestReference:
         ],
     )
     def test_dual_update(self, passes, how):
-        self.compare(DUAL, DUAL, passes=passes, slope=3.0, tree_weight=0.1, n=120, **how)
+        self.compare(DUAL, DUAL, passes=passes, slope=3.0, shift=0.5, tree_weight=0.1, n=120, **how)
 
     def compare_state(self, core, reference, labels):
         state = core.state()

@@ -23,6 +23,7 @@ from labeltree.labels import Kind, Label, Targets, Vocabulary
 from labeltree.progress import Meter, Progress
 from labeltree.validation import (
     as_matrix,
+    as_row_numbers,
     as_rows,
     as_threads,
     as_weights,
@@ -249,7 +250,8 @@ class OnlineClassifier(Predictor):
             Labels that get the next ids. Never needed: a label is predicted once it was seen.
         row_numbers : array of int, optional
             Where `begin_pass` has told that rows come several times: which rows these are,
-            counted from 0. Without it they come in the same order every time.
+            counted from 0. It is needed if passes bring them in different orders; without it they
+            must come in the same order every time. Only `LabelTreeClassifier` remembers rows.
 
         Returns
         -------
@@ -261,7 +263,7 @@ class OnlineClassifier(Predictor):
         new = self if hasattr(self, "_learner") else self._unfitted()
         batch = new._check(X, y, sample_weight, reset=new is not self)
         if row_numbers is not None:
-            batch.matrix.number(np.ascontiguousarray(row_numbers, dtype=np.int64))
+            batch.matrix.number(as_row_numbers(row_numbers, batch.matrix.rows))
         declared = [] if classes is None else Targets.parse(classes).distinct
         if declared and batch.targets.kind.endswith("indicator"):
             raise ValueError("classes are given, but y is an indicator: its columns are the labels")
@@ -317,7 +319,7 @@ class OnlineClassifier(Predictor):
         return self
 
     def begin_pass(self, *, again: bool, more: bool = False) -> None:
-        """Tell `partial_fit` that the same rows come several times.
+        """Tell `partial_fit`, before every pass, that the same rows come several times.
 
         Parameters
         ----------
@@ -325,8 +327,19 @@ class OnlineClassifier(Predictor):
             Whether the rows to come were learned before: what is counted of rows is then not
             counted again.
         more : bool
-            Whether they will come once more. Called before the first rows, it lets an estimator
-            choose an update that gains from several passes.
+            Whether they will come once more. Called before the first rows, it lets
+            `LabelTreeClassifier` choose the dual update for label sets.
+
+        Examples
+        --------
+        >>> from labeltree import LabelTreeClassifier
+        >>> clf = LabelTreeClassifier(random_state=0)
+        >>> for number in range(3):
+        ...     clf.begin_pass(again=number > 0, more=number < 2)
+        ...     clf = clf.partial_fit([[1.0, 0.0], [0.0, 1.0]], [["a"], ["b", "c"]])
+        >>> clf.begin_pass(again=False)  # what comes now is new
+        >>> clf.predict_one([1.0, 0.0])
+        ['a']
         """
         if hasattr(self, "_learner"):
             self._learner.begin_pass(again=again, more=more)
