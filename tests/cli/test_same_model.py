@@ -78,7 +78,7 @@ def test_batches_of_few_rows_change_nothing(text, tmp_path, monkeypatch):
     assert (tmp_path / "m").read_bytes() == (tmp_path / "n").read_bytes()
 
 
-@pytest.mark.parametrize("options", [{}, {"shuffle": 1500, "holdout": 0.1}])
+@pytest.mark.parametrize("options", [{}, {"shuffle": 1500, "holdout": 0.1}, {"label_sets": True}])
 @pytest.mark.parametrize("number", [0, 1])
 def test_checkpoints_and_ctrl_c_change_nothing(
     text, tmp_path, monkeypatch, portions, options, number
