@@ -10,7 +10,7 @@ from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.preprocessing import normalize
 from sklearn.svm import LinearSVC
 
-from labeltree import LabelTreeClassifier, OneAgainstAllClassifier, load
+from labeltree import LabelTreeClassifier, OneAgainstAllClassifier, load, modelfile
 from labeltree.datasets import make_multiclass
 
 
@@ -223,3 +223,30 @@ def test_rows_of_any_size_have_finite_scores(value, scale):
         tiny.data[:] = value
         clf.fit(tiny, y)
         assert np.isfinite(clf.predict_topk(tiny, k=3)[1]).all()
+
+
+@pytest.mark.parametrize("estimator", [LabelTreeClassifier, OneAgainstAllClassifier])
+def test_files_from_before_the_dual_update_are_read(estimator, tmp_path):
+    X, y = counts_problem(100)
+    clf = estimator(update="adaptive", random_state=0).fit(X, y)
+    clf.save(tmp_path / "m")
+    header, arrays = modelfile.read(tmp_path / "m")
+    for part in ("params", "fixed", "settled"):
+        for name in estimator._absent_before:
+            header[part].pop(name, None)
+    modelfile.write(tmp_path / "old", header, arrays)
+    np.testing.assert_array_equal(load(tmp_path / "old").predict_topk(X)[1], clf.predict_topk(X)[1])
+
+
+def test_what_a_stream_settles_depends_on_its_first_rows_only():
+    X, y = counts_problem(1500)
+    changed = X.copy()
+    changed.data[changed.indptr[1000] :] += 0.5
+    sets = [*y[:1000], *[list(range(30))] * 500]
+    settled = []
+    for rows in (1000, 1500):
+        clf = LabelTreeClassifier(random_state=0)
+        clf.begin_pass(again=False, more=True)
+        clf.partial_fit(changed[:rows], sets[:rows])
+        settled.append((clf.scale_, clf.scorer_update_, clf.candidates_))
+    assert settled == [("idf", "dual", 10)] * 2

@@ -141,18 +141,25 @@ void Bank::visit_observed(Visit visit) const {
 
 void Bank::look_ahead(const Matrix& X, const float* weight) {
   if (!weighs_rows()) return;
-  ExampleBuffer example;
+  std::vector<std::uint32_t> seen;
   for (std::size_t row = 0; row < X.rows; ++row) {
     if (weight != nullptr && !(weight[row] > 0.0f)) continue;
-    visit_entries(X, row, [&](std::size_t slot, float value) {
-      largest_.data()[slot] = std::max(largest_.data()[slot], std::abs(value));
-    });
+    note_largest(X, row);
     if (!documents_) continue;
-    example.clear();
-    encode(X, row, example);
-    documents_->count({example.slots_.data(), example.slots_.size() - 1});  // but for the constant
+    seen.clear();
+    visit_entries(X, row, [&](std::size_t slot, float /*value*/) {
+      if (largest_.data()[slot] > 0.0f) seen.push_back(static_cast<std::uint32_t>(slot));
+    });
+    documents_->count(seen);
     ++counted_ahead_;
   }
+}
+
+void Bank::note_largest(const Matrix& X, std::size_t row) {
+  float* largest = largest_.data();
+  visit_entries(X, row, [&](std::size_t slot, float value) {
+    largest[slot] = std::max(largest[slot], std::abs(value));
+  });
 }
 
 void Bank::begin_pass(bool again) {
@@ -161,10 +168,7 @@ void Bank::begin_pass(bool again) {
 }
 
 void Bank::observe(const Matrix& X, std::size_t row, float weight, ExampleBuffer& out) {
-  float* largest = largest_.data();
-  visit_entries(X, row, [&](std::size_t slot, float value) {
-    largest[slot] = std::max(largest[slot], std::abs(value));
-  });
+  note_largest(X, row);
   encode(X, row, out);
   ExampleBuffer::Entry& entry = out.entries_.back();
   if (entry.squared_norm < largest_learnable) {

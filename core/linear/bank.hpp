@@ -118,6 +118,7 @@ class Bank {
   void require_room(std::uint64_t models) const;
   float step_size(std::size_t model, float weight, const Rule& rule);
   float weighed_C(float weight, const Rule& rule) const;
+  void note_largest(const Matrix& X, std::size_t row);
   void weigh(ExampleBuffer& out, ExampleBuffer::Entry& entry) const;
 
   BankParams params_;

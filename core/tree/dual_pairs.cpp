@@ -79,16 +79,9 @@ bool KeptPairs::may_be(std::size_t row, std::span<const LabelId> labels) const {
 void KeptPairs::keep(std::size_t row, std::span<const LabelId> labels, const RowPairs& pairs) {
   if (row >= rows_.size()) return;
   std::vector<DualPair>& kept = rows_[row];
-  if (pairs.size() > kept.size()) {
-    const std::size_t more = (pairs.size() - kept.size()) * sizeof(DualPair);
-    if (bytes_.load(std::memory_order_relaxed) + more > limit) {
-      if (kept.empty()) return;  // a row that has some goes on with these
-    } else {
-      bytes_.fetch_add(more, std::memory_order_relaxed);
-      kept.reserve(pairs.size());
-    }
-  }
-  if (pairs.size() > kept.capacity()) return;
+  const std::size_t more = (std::max(pairs.size(), kept.size()) - kept.size()) * sizeof(DualPair);
+  if (bytes_.load(std::memory_order_relaxed) + more > limit) return;
+  bytes_.fetch_add(more, std::memory_order_relaxed);
   kept.assign(pairs.all().begin(), pairs.all().end());
   marks_[row] = mark(labels);
 }

@@ -31,9 +31,7 @@ class RowPairs {
   void learn(const ExampleBuffer& example, float weight, const Rule& rule, Bank& bank,
              BlockPredictions& blocks);
 
-  bool empty() const { return pairs_.empty(); }
   std::size_t size() const { return pairs_.size(); }
-  void clear() { pairs_.clear(); }
   void assign(std::span<const DualPair> pairs) { pairs_.assign(pairs.begin(), pairs.end()); }
   std::span<const DualPair> all() const { return pairs_; }
 

@@ -13,6 +13,7 @@ from typing import Any, Self
 
 from labeltree.cli.shuffling import Shuffle
 
+LATER = 8192  # consecutive rows that trade places in later passes
 _SECONDS = {"s": 1, "m": 60, "h": 3600}
 _EXAMPLES = {"": 1, "k": 1000, "M": 1_000_000}
 
@@ -82,9 +83,6 @@ class StopRequest:
     def __exit__(self, *_: Any) -> None:
         if self._old is not None:
             signal.signal(signal.SIGINT, self._old)
-
-
-LATER = 8192  # consecutive rows that trade places in later passes
 
 
 @dataclass

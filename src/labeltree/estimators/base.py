@@ -110,10 +110,11 @@ class OnlineClassifier(Predictor):
             small = not streaming and n_labels * self.n_features_in_ <= 2**22
             self.layout_ = "dense" if small or not sparse else "hashed"
 
-    def _settle_rows(self, batch: Batch) -> None:
+    def _settle_rows(self, batch: Batch, *, streaming: bool) -> None:
         """Let "auto" give sparse rows unit length, and weigh counts, for the dual update."""
         if self.scale == "auto" and self.scale_ == "max" and sp.issparse(batch.rows):
-            self.scale_ = "idf" if has_counts(batch.rows) else "unit"
+            rows = batch.rows[:FIRST_ROWS] if streaming else batch.rows
+            self.scale_ = "idf" if has_counts(rows) else "unit"
 
     def _settle_lines(self, batch: Batch, models: float, room: int) -> None:
         """Choose lines of eight models for sparse rows, where all weights are kept.

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from labeltree import _core
-from labeltree.estimators.base import Batch
+from labeltree.estimators.base import FIRST_ROWS, Batch
 from labeltree.estimators.locking import reading
 from labeltree.estimators.prediction import NO_LABEL
 from labeltree.estimators.probabilities import BEST, full_table
@@ -227,12 +227,12 @@ class LabelTreeClassifier(TreeClassifier):
     def _settle(self, batch: Batch, *, streaming: bool) -> None:
         super()._settle(batch, streaming=streaming)
         sparse, sets = sp.issparse(batch.rows), batch.targets.multilabel
-        sizes = np.diff(batch.targets.offset)
+        sizes = np.diff(batch.targets.offset)[: FIRST_ROWS if streaming else None]
         each = float(sizes[sizes > 0].mean()) if sizes.any() else 1.0  # labels that rows have
         several = self.update == "auto" and sets and self._expects_more
         dual = self.update == "dual" or (several and each <= _MANY)
         if dual:
-            self._settle_rows(batch)
+            self._settle_rows(batch, streaming=streaming)
         words = sparse and self.scale_ != "max"
         if self.bits is None and streaming and dual:
             self.bits_ += 1  # of half the size without sums

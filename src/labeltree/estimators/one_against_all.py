@@ -152,7 +152,7 @@ class OneAgainstAllClassifier(OnlineClassifier):
     def _settle(self, batch: Batch, *, streaming: bool) -> None:
         super()._settle(batch, streaming=streaming)
         if self.update == "dual":
-            self._settle_rows(batch)
+            self._settle_rows(batch, streaming=streaming)
         room = 0 if streaming else 2**self.bits_
         self._settle_lines(batch, len(batch.targets.distinct), room)
         default = 0.03 if batch.targets.multilabel else 1e-3
@@ -174,7 +174,7 @@ class OneAgainstAllClassifier(OnlineClassifier):
         return params["loss"] or default
 
     def _keeps_gradient_sums(self) -> bool:
-        return bool(self._fixed["update"] == "adaptive")
+        return bool(self._fixed["update"] != "dual")
 
     def _make_learner(self) -> _core.OneAgainstAll:
         fixed = self._fixed
