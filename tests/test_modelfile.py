@@ -1,3 +1,4 @@
+import contextlib
 import json
 import os
 import struct
@@ -279,6 +280,23 @@ def test_what_a_killed_save_has_left_goes_with_the_next(clf, path):
     assert subprocess.run([sys.executable, "-c", script, str(path)]).returncode == -9
     (left,) = {*os.listdir(path.parent)} - {path.name}
     assert left.startswith(f".{path.name}.")
+    clf.save(path)
+    assert os.listdir(path.parent) == [path.name]
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_what_an_interrupted_save_has_left_goes_with_the_next(clf, path, monkeypatch):
+    def lock_and_interrupt(*args):
+        flock(*args)
+        raise KeyboardInterrupt
+
+    flock = modelfile.fcntl.flock
+    with monkeypatch.context() as patch:
+        patch.setattr(modelfile.fcntl, "flock", lock_and_interrupt)
+        # `pytest.raises` would keep what the interrupted call has opened.
+        with contextlib.suppress(KeyboardInterrupt):
+            clf.save(path)
+    assert len(os.listdir(path.parent)) == 2
     clf.save(path)
     assert os.listdir(path.parent) == [path.name]
 

@@ -13,7 +13,7 @@ import stat
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -119,7 +119,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         raise OSError(f"{path}: this is not a file, and cannot be replaced by one")
     remove_leftovers(target)
     mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
-    beside, descriptor = _new_beside(target, 0o666 if mode is None else mode)
+    beside, locked = _new_beside(target, 0o666 if mode is None else mode)
     try:
         yield beside
         if mode is not None:
@@ -132,20 +132,24 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         raise
     finally:
         beside.unlink(missing_ok=True)
-        os.close(descriptor)
+        locked.close()
     _sync(target.parent)
 
 
-def _new_beside(target: Path, mode: int) -> tuple[Path, int]:
-    """Make a file beside `target` under a name of its own, and lock it."""
+def _new_beside(target: Path, mode: int) -> tuple[Path, BinaryIO]:
+    """Make a file beside `target` under a name of its own, and lock it.
+
+    The lock goes with the file object, also where Ctrl-C arrives before that is returned.
+    """
     while True:
         beside = target.with_name(f".{_stem(target)}.{secrets.token_hex(16)}{_PARTIAL}")
-        descriptor = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        file = os.fdopen(os.open(beside, flags, mode), "rb")
         with contextlib.suppress(OSError):  # some file systems have no locks
-            fcntl.flock(descriptor, fcntl.LOCK_EX)  # tells `remove_leftovers` that it is in use
-        if os.fstat(descriptor).st_nlink:  # else it was taken for a leftover before it was locked
-            return beside, descriptor
-        os.close(descriptor)
+            fcntl.flock(file, fcntl.LOCK_EX)  # tells `remove_leftovers` that it is in use
+        if os.fstat(file.fileno()).st_nlink:  # else it was taken for a leftover before the lock
+            return beside, file
+        file.close()
 
 
 def _stem(target: Path) -> str:
@@ -168,17 +172,13 @@ def remove_leftovers(path: str | os.PathLike[str]) -> None:
     for name in names:
         beside = target.with_name(name)
         try:
-            descriptor = os.open(beside, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+            file = os.fdopen(os.open(beside, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb")
         except OSError:  # gone by now, or not ours
             continue
-        try:
-            if stat.S_ISREG(os.fstat(descriptor).st_mode):
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        with file, contextlib.suppress(OSError):  # still in use
+            if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 beside.unlink()
-        except OSError:  # still in use
-            pass
-        finally:
-            os.close(descriptor)
 
 
 def read(
