@@ -29,6 +29,14 @@ struct Candidates {
     return at;
   }
 
+  // Adds the labels of another that are not here, with their evidence.
+  void add(const Candidates& other) {
+    for (std::size_t c = 0; c < other.labels.size(); ++c) {
+      const std::size_t before = labels.size(), at = place(other.labels[c]);
+      if (at == before) evidence[at] = other.evidence[c];
+    }
+  }
+
   // Puts first the k labels with the most evidence, and all whose evidence is not further behind the
   // best than `margin`. None may have a score yet. `memory` is to be used again.
   void put_hopeful_first(std::size_t k, float margin, std::vector<float>& memory) {

@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "hash.hpp"
 #include "relaxed.hpp"
 
 namespace labeltree {
@@ -29,7 +30,10 @@ bool contains(std::span<const LabelId> labels, LabelId label) {
 }  // namespace
 
 LabelTree::LabelTree(const BankParams& bank, const LabelTreeParams& params)
-    : TreeLearner(bank), params_(params), index_(params.index_length, bank_.slots(), bank.frozen) {
+    : TreeLearner(bank),
+      params_(params),
+      index_(params.index_length, bank_.slots(), bank.frozen),
+      confidence_(params.exclusive, params.slope, params.shift) {
   for (std::size_t tree = 0; tree < params.trees; ++tree) {
     trees_.emplace_back(params.alpha, params.exclusive, is_dual() ? params.slope : 1.0f,
                         params.seed + tree);
@@ -104,8 +108,15 @@ void LabelTree::learn(const Matrix& X, const LabelSets& y, const float* weight,
   TreeLearner::learn(X, y, weight, order, n, threads, predicted, probability, stop);
 }
 
-// Finds the candidates of all examples, with what trees and index say for each. `without` is for one
-// example only.
+// Exact steps fit the rows that they have seen so closely that what a model says of these tells little of
+// others. One row in sixteen therefore waits until the third pass, or the last, of several: what
+// the model says of it then is what it would say of a new one.
+bool LabelTree::is_late(std::size_t row) const {
+  return is_dual() && params_.calibrated && (again_ || more_) && mix64(row) % 16 == 0;
+}
+
+// Finds the candidates of all examples, at least k of each if there are as many, with what trees and
+// index say for each. `without` is for one example only.
 void LabelTree::gather(std::size_t k, std::span<const LabelId> without, float weight,
                        Scratch& scratch) const {
   const std::size_t examples = scratch.examples.size();
@@ -113,7 +124,7 @@ void LabelTree::gather(std::size_t k, std::span<const LabelId> without, float we
   for (std::size_t i = 0; i < examples; ++i) scratch.candidates[i].clear();
   const auto share = 1.0f / static_cast<float>(trees_.size());
   const Breadth breadth{std::max(k, params_.tree_candidates), std::max(k, params_.beam),
-                        -std::log(params_.improbable), k};
+                        -std::log(params_.improbable), std::max(k, usual)};
   for (const ChoiceTree& tree : trees_) {
     tree.search(scratch.examples, breadth, bank_, counts_, scratch.beam, scratch.blocks);
     for (std::size_t i = 0; i < examples; ++i) {
@@ -181,21 +192,23 @@ void LabelTree::score(Scratch& scratch) const {
   }
 }
 
-// Turns scores, largest first, into probabilities. Of labels that exclude each other, all that are
-// no candidates have the share of the misses so far between them, unless candidates are complete.
-void LabelTree::normalize(std::span<ScoredLabel> scored, bool complete) const {
-  if (!params_.exclusive) {
-    for (ScoredLabel& s : scored) {
-      s.score = static_cast<float>(probability(Loss::logistic, params_.slope * s.score + params_.shift));
+// Makes k labels of each example hopeful, and finds more where there are fewer.
+void LabelTree::widen(std::size_t k, Scratch& scratch) const {
+  const std::size_t enough = std::min(k, learned_labels());
+  const auto has_few = [&](const Candidates& c) { return c.labels.size() < enough; };
+  const auto end =
+      scratch.candidates.begin() + static_cast<std::ptrdiff_t>(scratch.examples.size());
+  if (std::any_of(scratch.candidates.begin(), end, has_few)) {
+    scratch.few.swap(scratch.candidates);
+    gather(k, {}, 0.0f, scratch);
+    scratch.few.swap(scratch.candidates);
+    for (std::size_t i = 0; i < scratch.examples.size(); ++i) {
+      if (has_few(scratch.candidates[i])) scratch.candidates[i].add(scratch.few[i]);
     }
-    return;
   }
-  double total = 0.0;
-  for (const ScoredLabel& s : scored) total += std::exp(double{s.score} - scored[0].score);
-  const double share = complete ? 1.0 : recall();
-  const float largest = scored[0].score;
-  for (ScoredLabel& s : scored) {
-    s.score = static_cast<float>(share * std::exp(double{s.score} - largest) / total);
+  for (std::size_t i = 0; i < scratch.examples.size(); ++i) {
+    Candidates& candidates = scratch.candidates[i];
+    if (candidates.hopeful < enough) candidates.hopeful = candidates.labels.size();
   }
 }
 
@@ -205,13 +218,24 @@ std::size_t LabelTree::ranks_together(std::size_t k) const {
   return std::clamp<std::size_t>((std::size_t{1} << 14) / std::max<std::size_t>(nodes, 1), 1, 1024);
 }
 
+// Candidates have the same order and the same probabilities for every k. Where more labels are asked for,
+// others are looked for, which follow them.
 void LabelTree::rank(std::size_t k, Scratch& scratch) const {
-  gather(k, {}, 0.0f, scratch);
-  for (std::size_t i = 0; i < scratch.examples.size(); ++i) {
-    scratch.candidates[i].put_hopeful_first(k, params_.hopeless, scratch.values);
+  gather(finds_the_same() ? k : 0, {}, 0.0f, scratch);
+  const std::size_t examples = scratch.examples.size();
+  std::vector<std::uint32_t>& own = scratch.order;  // candidates that each has for every k
+  own.resize(examples);
+  for (std::size_t i = 0; i < examples; ++i) {
+    Candidates& candidates = scratch.candidates[i];
+    const bool all = candidates.labels.size() == learned_labels();
+    candidates.put_hopeful_first(all ? 0 : usual, params_.hopeless, scratch.values);
+    own[i] = static_cast<std::uint32_t>(candidates.hopeful);
   }
+  widen(k, scratch);
   score(scratch);
-  for (std::size_t i = 0; i < scratch.examples.size(); ++i) {
+  const auto lock = together_ ? std::shared_lock(confidence_mutex_)
+                              : std::shared_lock<std::shared_mutex>();
+  for (std::size_t i = 0; i < examples; ++i) {
     const auto& [labels, evidence, unfound, scores, hopeful] = scratch.candidates[i];
     const std::size_t begin = scratch.ranked.size();
     for (std::size_t c = 0; c < hopeful; ++c) {
@@ -222,13 +246,25 @@ void LabelTree::rank(std::size_t k, Scratch& scratch) const {
           std::find_if(counts_.begin(), counts_.end(),
                        [](const double& c) { return read_relaxed(c) > 0.0; });
       scratch.ranked.push_back({0.0f, static_cast<LabelId>(any - counts_.begin())});
+      own[i] = 1;
     }
     const std::span<ScoredLabel> ranked(scratch.ranked.begin() + static_cast<std::ptrdiff_t>(begin),
                                         scratch.ranked.end());
-    std::sort(ranked.begin(), ranked.end(), better);
-    normalize(ranked, labels.size() == learned_labels());
+    const auto last = ranked.begin() + static_cast<std::ptrdiff_t>(own[i]);
+    std::sort(ranked.begin(), last, better);
+    std::sort(last, ranked.end(), better);
+    confidence_.weigh(ranked, own[i], learned_labels());
     scratch.ranked.resize(begin + k, missing);
   }
+}
+
+// Learns what the scores of an example's candidates were worth.
+void LabelTree::note_confidence(std::span<const LabelId> y, float weight, Scratch& scratch) {
+  Candidates& candidates = scratch.candidates[0];
+  candidates.hopeful = candidates.labels.size();
+  score(scratch);
+  const std::unique_lock lock(confidence_mutex_);
+  confidence_.note(candidates.labels, candidates.scores, y, weight);
 }
 
 void LabelTree::trace(Scratch& scratch) const {
@@ -333,7 +369,7 @@ void LabelTree::add_missed(std::span<const LabelId> y, float weight, Scratch& sc
   Candidates& candidates = scratch.candidates[0];
   for (const LabelId label : y) {
     const bool found = contains(candidates.labels, label);
-    if (!again_) {
+    if (is_new(scratch.row)) {
       std::atomic_ref(sought_).fetch_add(weight, std::memory_order_relaxed);
       if (found) std::atomic_ref(found_).fetch_add(weight, std::memory_order_relaxed);
     }
@@ -347,6 +383,8 @@ void LabelTree::add_missed(std::span<const LabelId> y, float weight, Scratch& sc
 
 void LabelTree::learn_set(std::span<const LabelId> y, float weight, bool ranked,
                           Scratch& scratch) {
+  if (is_held_back(scratch.row)) return;
+  const bool is_first = is_new(scratch.row);
   std::shared_lock lock(growth_);
   scratch.candidates.resize(std::max<std::size_t>(scratch.candidates.size(), 1));
   Candidates& candidates = scratch.candidates[0];
@@ -358,7 +396,10 @@ void LabelTree::learn_set(std::span<const LabelId> y, float weight, bool ranked,
     candidates.scores.clear();
   } else {
     if (!ranked || again_) {  // in a later pass the index has the example already: leave it out
-      gather(0, again_ ? y : std::span<const LabelId>{}, weight, scratch);
+      gather(0, is_first ? std::span<const LabelId>{} : y, weight, scratch);
+    }
+    if (params_.calibrated && is_first && (!is_dual() || again_ || !more_)) {
+      note_confidence(y, weight, scratch);
     }
     add_missed(y, weight, scratch);
     kept_.keep(scratch.row, candidates.labels, candidates.evidence);
@@ -380,7 +421,7 @@ void LabelTree::learn_set(std::span<const LabelId> y, float weight, bool ranked,
     }
   }
   for (const LabelId label : y) count(label, weight);
-  if (!indexed || again_) return;
+  if (!indexed || !is_first) return;
   const std::unique_lock adding(index_mutex_);
   for (const LabelId label : y) index_.add(label, scratch.examples[0], weight);
 }
@@ -443,6 +484,9 @@ void LabelTree::visit_state(StateVisitor& state) {
   state.value("sought", sought_);
   state.value("found", found_);
   state.value("again", again_);
+  if (params_.calibrated) {
+    confidence_.visit_state(state, !bank_.params().frozen && !state.freezing());
+  }
   if (is_dual() && !bank_.params().frozen && !state.freezing()) {
     state.value("more", more_);
     state.value("passed", passed_);

@@ -16,6 +16,7 @@
 
 #include "relaxed.hpp"
 #include "tree/choice_tree.hpp"
+#include "tree/confidence.hpp"
 #include "tree/kept_candidates.hpp"
 #include "tree/label_index.hpp"
 #include "tree/tree_learner.hpp"
@@ -27,7 +28,7 @@ struct LabelTreeParams {
   Rule scorer;
   std::size_t trees = 1;
   std::size_t tree_candidates = 10;   // of each tree
-  std::size_t beam = 10;              // nodes expanded on each level, or the labels asked for
+  std::size_t beam = 10;              // nodes expanded on each level
   float improbable = 0.0f;            // nodes below this share of the best are not expanded
   float alpha = 0.8f;                 // of the trees
   float tree_weight = 0.5f;
@@ -40,6 +41,7 @@ struct LabelTreeParams {
   float hopeless = std::numeric_limits<float>::infinity();
   bool scorers = true;     // without them, trees and index decide
   bool exclusive = true;   // rows have one label each: candidates compete in a softmax
+  bool calibrated = true;  // whether probabilities are learned from those stated before
   std::uint64_t seed = 0;
 };
 
@@ -75,9 +77,19 @@ class LabelTree : public TreeLearner {
 
  private:
   static constexpr std::uint32_t none = 0xffffffffu;
+  static constexpr std::size_t usual = 5;    // labels asked for: fewer take the same search
+  static constexpr std::uint64_t joining = 2;  // passes before late rows are learned
 
+  bool is_late(std::size_t row) const;
+  bool is_held_back(std::size_t row) const { return more_ && again_ < joining && is_late(row); }
+  bool is_new(std::size_t row) const { return !again_ || (again_ <= joining && is_late(row)); }
   void gather(std::size_t k, std::span<const LabelId> without, float weight,
               Scratch& scratch) const;
+  // Whether a wider search finds the same of a label as a narrow one: the tree decides alone.
+  bool finds_the_same() const {
+    return !params_.exclusive && trees_.size() == 1 && params_.index_length == 0;
+  }
+  void widen(std::size_t k, Scratch& scratch) const;
   std::shared_lock<std::shared_mutex> lock_index() const;
   float prior(LabelId label, float unfound, const Similar& similar) const;
   void add_missed(std::span<const LabelId> y, float weight, Scratch& scratch);
@@ -88,7 +100,7 @@ class LabelTree : public TreeLearner {
   bool has_places(std::span<const LabelId> y, const Scratch& scratch) const;
   void make_places(std::span<const LabelId> y, Scratch& scratch);
   void add_scorer(LabelId label);
-  void normalize(std::span<ScoredLabel> scored, bool complete) const;
+  void note_confidence(std::span<const LabelId> y, float weight, Scratch& scratch);
 
   LabelTreeParams params_;
   std::vector<ChoiceTree> trees_;
@@ -96,6 +108,8 @@ class LabelTree : public TreeLearner {
   mutable std::shared_mutex index_mutex_;  // threads that learn find labels in it, or add one
   std::vector<std::uint32_t> scorer_;  // a label's model in the bank; none before it is needed
   std::uint32_t next_scorer_ = 0;      // the model of the next scorer; a multiple of 8: none left
+  Confidence confidence_;
+  mutable std::shared_mutex confidence_mutex_;  // threads that learn note what they said
   double sought_ = 0.0;
   double found_ = 0.0;
   std::uint64_t again_ = 0;            // how often the rows were learned before

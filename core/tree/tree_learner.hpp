@@ -5,7 +5,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <mutex>
 #include <shared_mutex>
 #include <span>
@@ -18,22 +17,11 @@
 #include "tree/candidates.hpp"
 #include "tree/dual_pairs.hpp"
 #include "tree/label_index.hpp"
+#include "tree/scored_label.hpp"
 #include "tree/search.hpp"
 #include "tree/walk.hpp"
 
 namespace labeltree {
-
-struct ScoredLabel {
-  float score;
-  LabelId label;
-};
-
-// The order of labels: best first, the smaller of two alike.
-inline bool better(const ScoredLabel& a, const ScoredLabel& b) {
-  return a.score != b.score ? a.score > b.score : a.label < b.label;
-}
-
-inline constexpr ScoredLabel missing{-std::numeric_limits<float>::infinity(), no_label};
 
 // A tree as one looks at it. Several trees have several roots.
 struct TreeView {
@@ -90,6 +78,7 @@ class TreeLearner : public Learner {
     std::vector<float> values;
     std::vector<float> reach;
     std::vector<Candidates> candidates;  // of each example
+    std::vector<Candidates> few;         // where more are looked for
     RowPairs pairs;
     std::vector<std::uint32_t> order;
     Above above;

@@ -29,6 +29,7 @@ _SETTLED: dict[str, list[Any]] = {
     "step_": [Interval(Real, 0, None, closed="neither")],
     "seed_": [Interval(Integral, 0, 2**31 - 1, closed="both")],
     "index_length_": [Interval(Integral, 0, 2**20, closed="both")],
+    "calibrated_": ["boolean"],
     "candidates_": [Interval(Integral, 1, 2**20, closed="both")],
     "n_trees_": [Interval(Integral, 1, 1000, closed="both")],
     "scorer_step_": [Interval(Real, 0, None, closed="neither")],
@@ -78,7 +79,8 @@ def check_settings(
         constraints = [make_constraint(constraint) for constraint in _SETTLED[name]]
         fits = any(constraint.is_satisfied_by(value) for constraint in constraints)
         expected = " or ".join(map(str, constraints))
-        _require(fits and not isinstance(value, bool), f"settled.{name}", value, expected)
+        fits = fits and isinstance(value, bool) == (_SETTLED[name] == ["boolean"])
+        _require(fits, f"settled.{name}", value, expected)
     arity = header["settled"].get("arity_", 2)
     _require(arity.bit_count() == 1, "settled.arity_", arity, "a power of two")
 

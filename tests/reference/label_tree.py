@@ -2,6 +2,7 @@
 
 import math
 
+from tests.reference.confidence import Confidence
 from tests.reference.linear import CONSTANT, LinearBank
 from tests.reference.probability_tree import mix64
 
@@ -10,6 +11,7 @@ SMALLEST = 1e-6
 SUREST = 16.0
 GAP = 1.0
 NOISE = 0.05
+USUAL = 5
 
 
 def sigmoid(p):
@@ -231,10 +233,11 @@ class LabelTree:
         exclusive=True,
         slope=1.0,
         shift=0.0,
+        calibrated=False,
         seed=0,
     ):
-        self.shift = shift
-        self.slope, self.dual = slope, scorer["update"] == "dual"
+        self.calibrated, self.dual = calibrated, scorer["update"] == "dual"
+        self.confidence = Confidence(exclusive=exclusive, slope=slope, shift=shift)
         self.pairs = {}  # dual: row -> model -> (answer, dual variable)
         self.scorer, self.use_scorers, self.exclusive = scorer, scorers, exclusive
         self.tree_candidates, self.beam, self.improbable = tree_candidates, beam, improbable
@@ -257,6 +260,7 @@ class LabelTree:
         self.counts = {}
         self.sought = self.found = 0.0
         self.again = 0  # how often the examples were learned before
+        self.more = False  # whether they will come once more
 
     @property
     def recall(self):
@@ -271,7 +275,8 @@ class LabelTree:
         wanted = max(k, self.tree_candidates)
         odds, unfound = [], []
         for tree in self.trees:
-            found = tree.search(x, wanted, max(k, self.beam), self.counts, self.improbable, k)
+            breadth = wanted, max(k, self.beam)
+            found = tree.search(x, *breadth, self.counts, self.improbable, max(k, USUAL))
             odds.append({label: log_odds(p) for label, p in found})
             unfound.append(log_odds(found[-1][1] - GAP) if found else -SUREST)
         similar = {}
@@ -297,40 +302,57 @@ class LabelTree:
 
     def topk(self, x, k):
         """The k best labels and their probabilities."""
-        candidates, evidence = self.gather(x, k)
+        alone = not self.exclusive and len(self.trees) == 1 and not self.index
+        candidates, evidence = self.gather(x, k if alone else 0)
         best = sorted((evidence(label) for label in candidates), reverse=True)
-        hopeful = [
-            label
-            for label in candidates
-            if len(best) <= k or evidence(label) >= min(best[k - 1], best[0] - self.hopeless)
-        ]
-        scores = self.scores(x, hopeful, evidence) or {min(self.counts): 0.0}
-        if self.exclusive:
-            total = sum(math.exp(s) for s in scores.values())
-            share = 1.0 if len(candidates) == len(self.counts) else self.recall
-            p = {label: share * math.exp(s) / total for label, s in scores.items()}
-        else:
-            p = {label: sigmoid(self.slope * s + self.shift) for label, s in scores.items()}
-        # Equal scores, which rounding may tell apart: the lowest label.
-        ranked = sorted(scores, key=lambda label: (-round(scores[label], 5), label))
-        return [(label, p[label]) for label in ranked[:k]]
+        few = len(best) <= USUAL or len(best) == len(self.counts)
+        bound = -math.inf if few else min(best[USUAL - 1], best[0] - self.hopeless)
+        hopeful = [label for label in candidates if evidence(label) >= bound]
+        scores = self.scores(x, hopeful, evidence)
+        more = {}  # labels beside these, where more are asked for
+        enough = min(k, len(self.counts))
+        if len(hopeful) < enough:
+            rest = [label for label in candidates if label not in hopeful]
+            more = self.scores(x, rest, evidence)
+        if len(candidates) < enough:
+            wide, evidence = self.gather(x, k)
+            rest = [label for label in wide if label not in candidates]
+            more |= self.scores(x, rest, evidence)
+        if not scores and not more:
+            scores = {min(self.counts): 0.0}
+
+        def ranked(scores):  # of equals, which rounding may tell apart, the lowest label
+            return sorted(scores, key=lambda label: (-round(scores[label], 5), label))
+
+        p = self.confidence.weigh(
+            [scores[label] for label in ranked(scores)],
+            [more[label] for label in ranked(more)],
+            len(self.counts),
+        )
+        return list(zip(ranked(scores) + ranked(more), p, strict=True))[:k]
 
     def learn(self, x, labels, h=1.0, row=None):
         """Return what was predicted before; `row` tells examples apart that come again."""
         if h > 0:
             self.bank.observe(x, h)
         predicted = next((label for label, _ in self.topk(x, 1)), None) if self.counts else None
-        if h == 0 or not labels:
+        several = self.again or self.more
+        late = self.dual and self.calibrated and several and mix64(row) % 16 == 0
+        if h == 0 or not labels or (late and self.again < 2 and self.more):
             return predicted
-        candidates, evidence = self.gather(x, 0, labels if self.again else (), h)
+        new = not self.again or (late and self.again <= 2)
+        candidates, evidence = self.gather(x, 0, () if new else labels, h)
+        if self.calibrated and new and (not self.dual or self.again or not self.more):
+            self.confidence.note(self.scores(x, candidates, evidence), labels, h)
         for label in labels:
-            if not self.again:
+            if new:
                 self.sought += h
                 self.found += h if label in candidates else 0.0
             if label not in candidates and (self.exclusive or self.dual) and label in self.counts:
                 candidates.append(label)
         if self.dual:
-            self.learn_pairs(x, labels, h, candidates, self.pairs.setdefault(row, {}))
+            pairs = self.pairs.setdefault(row, {})
+            self.learn_pairs(x, labels, h, candidates, pairs, settled=self.again > 1 and not new)
         elif self.use_scorers:
             self.train_scorers(x, labels, h, candidates, evidence)
         if not self.dual and (not self.index or not self.again):
@@ -338,13 +360,13 @@ class LabelTree:
                 tree.learn(labels, x, h)
         for label in labels:
             self.counts[label] = self.counts.get(label, 0.0) + h
-            if self.index and not self.again:
+            if self.index and new:
                 self.index.add(label, self.features(x), h)
         return predicted
 
-    def learn_pairs(self, x, labels, h, candidates, pairs):
+    def learn_pairs(self, x, labels, h, candidates, pairs, *, settled):
         """Take exact steps for all models that the row is shown to, settled after two passes."""
-        if self.again < 2:
+        if not settled:
             asked = [one for tree in self.trees for one in tree.questions(labels, x)]
             for label in candidates:
                 if label not in self.scorers:

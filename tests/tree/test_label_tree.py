@@ -44,6 +44,7 @@ def make_core(
     exclusive=True,
     slope=1.0,
     shift=0.0,
+    calibrated=False,
     seed=0,
     **bank,
 ):
@@ -65,6 +66,7 @@ def make_core(
         exclusive=exclusive,
         slope=slope,
         shift=shift,
+        calibrated=calibrated,
         seed=seed,
     )
     core.resize(labels)
@@ -157,7 +159,7 @@ class TestReference:
         weights = np.ones(len(y)) if weight is None else weight
         for number in range(passes):
             reference.again = number
-            more = number + 1 < passes
+            reference.more = more = number + 1 < passes
             core.begin_pass(again=number > 0, rows=len(y) if keep else 0, more=more)
             expected = [
                 reference.learn(x, np.atleast_1d(one).tolist(), float(h), row)
@@ -185,6 +187,27 @@ class TestReference:
     )
     def test_dual_update(self, passes, how):
         self.compare(DUAL, DUAL, passes=passes, slope=3.0, shift=0.5, tree_weight=0.1, n=120, **how)
+
+    @pytest.mark.parametrize(
+        "how",
+        [
+            {},
+            {"sets": True, "scorer": {**RULE, "update": "sgd"}},
+            {"index_length": 20, "hopeless": 2.0, "passes": 2, "labels": 60},
+            {"sets": True, "tree": DUAL, "scorer": DUAL, "slope": 3.0, "shift": 0.5, "passes": 4},
+            {"sets": True, "tree": DUAL, "scorer": DUAL, "passes": 2, "keep": True, "n": 300},
+            {"weight": np.linspace(0, 2, 300), "n": 300, "labels": 8},
+        ],
+        ids=str,
+    )
+    def test_probabilities_are_learned(self, how):
+        core, reference = self.compare(calibrated=True, **how)
+        state = core.state()
+        for name in ("best", "others") if reference.exclusive else ("others",):
+            expected = getattr(reference.confidence, name)
+            assert state[f"{name}_examples"] == expected.examples > 5
+            assert abs(expected.curve - [1, 1, 0]).max() > 0.05
+            np.testing.assert_allclose(state[f"{name}_curve"], expected.curve, rtol=0.03, atol=0.03)
 
     def compare_state(self, core, reference, labels):
         state = core.state()

@@ -159,8 +159,14 @@ class LabelTreeClassifier(TreeClassifier):
         "n_trees_",
         "scorer_step_",
         "scorer_update_",
+        "calibrated_",
     )
-    _absent_before: ClassVar[dict[str, Any]] = {"update": "adaptive", "C": 0.3, "candidates_": 10}
+    _absent_before: ClassVar[dict[str, Any]] = {
+        "update": "adaptive",
+        "C": 0.3,
+        "candidates_": 10,
+        "calibrated_": False,
+    }
     _changeable: ClassVar[tuple[str, ...]] = (
         *TreeClassifier._changeable,
         "threshold",
@@ -174,6 +180,7 @@ class LabelTreeClassifier(TreeClassifier):
     n_trees_: int
     scorer_step_: float
     scorer_update_: str
+    calibrated_: bool
 
     def __init__(
         self,
@@ -252,6 +259,7 @@ class LabelTreeClassifier(TreeClassifier):
         self.candidates_ = self.candidates or 10
         if dual and self.candidates is None:
             self.candidates_ = int(np.clip(np.ceil(3 * each), 10, 1000))
+        self.calibrated_ = True
         self.scorer_step_ = self.scorer_step or (0.5 if not sets else 0.3 if words else 0.1)
 
     def _make_learner(self) -> _core.LabelTree:
@@ -274,6 +282,7 @@ class LabelTreeClassifier(TreeClassifier):
             hopeless=np.inf if self.multilabel_ else 8.0,
             scorers=fixed["scorers"],
             exclusive=not self.multilabel_,
+            calibrated=self.calibrated_,
             seed=self.seed_,
         )
 
