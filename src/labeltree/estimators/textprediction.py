@@ -87,6 +87,44 @@ class TextPredictor(ClassifierMixin, BaseEstimator):
             X, lambda estimator, rows: estimator.predict_proba(rows, **options)
         )
 
+    @available_if(_has("predict_log_proba"))
+    def predict_log_proba(self, X: Any) -> NDArray[np.float32]:
+        """Return the logarithm of the probability of every label.
+
+        Parameters
+        ----------
+        X : sequence of str, array, or column of pandas or Arrow
+            The texts.
+
+        Returns
+        -------
+        array of shape (n_texts, n_classes)
+            As of the classifier.
+        """
+        logarithms: NDArray[np.float32] = self._require().ask(
+            X, lambda estimator, rows: estimator.predict_log_proba(rows)
+        )
+        return logarithms
+
+    @available_if(_has("decision_function"))
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Return a score of every label, finite and in the order of probabilities.
+
+        Parameters
+        ----------
+        X : sequence of str, array, or column of pandas or Arrow
+            The texts.
+
+        Returns
+        -------
+        array of shape (n_texts, n_classes) or (n_texts,)
+            As of the classifier.
+        """
+        scores: NDArray[np.float64] = self._require().ask(
+            X, lambda estimator, rows: estimator.decision_function(rows)
+        )
+        return scores
+
     @available_if(_has("label_proba"))
     def label_proba(self, X: Any, y: Any) -> Any:
         """Return the probability of one given label a text.
