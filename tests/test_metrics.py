@@ -10,6 +10,7 @@ from scipy.stats import binomtest
 
 from labeltree.metrics import (
     Estimate,
+    calibration_error,
     effective_labels,
     equivalent_labels,
     error,
@@ -19,6 +20,7 @@ from labeltree.metrics import (
     propensities,
     psndcg_at_k,
     psp_at_k,
+    reliability,
     squared_loss,
 )
 
@@ -412,6 +414,80 @@ def test_memory_stays_far_below_an_examples_by_labels_array():
     assert peak < 50e6  # one bit for every pair would take 250e6
 
 
+# calibration
+
+
+def test_reliability_by_hand():
+    # [0, 0.25): 0.125 wrong; [0.25, 0.5): 0.25 right and 0.375 wrong; [0.75, 1]: 0.75 and 1 right.
+    y = list("abcde")
+    topk = [["x"], ["b"], ["x"], ["d"], ["e"]]
+    table = reliability(y, topk, [[0.125], [0.25], [0.375], [0.75], [1.0]], bins=4)
+    assert [tuple(b) for b in table.bins] == [
+        (0.0, 0.25, 0.125, 0.0, 1),
+        (0.25, 0.5, 0.3125, 0.5, 2),
+        (0.75, 1.0, 0.875, 1.0, 2),
+    ]
+    # (1 x 0.125 + 2 x 0.1875 + 2 x 0.125) / 5
+    assert table.error == pytest.approx(0.15)
+    assert calibration_error(
+        y, topk, [[0.125], [0.25], [0.375], [0.75], [1.0]], bins=4
+    ) == pytest.approx(0.15)
+
+
+def test_single_labels_are_judged_by_their_best_prediction():
+    topk, p = [["a", "b"], ["a", "b"]], [[0.75, 0.25], [0.75, 0.25]]
+    assert calibration_error(["a", "b"], topk, p) == pytest.approx(0.25)
+    assert [b.predictions for b in reliability(["a", "b"], topk, p).bins] == [2]
+
+
+def test_label_sets_are_judged_by_all_predictions_above_the_threshold():
+    y, topk = [["a", "b"], []], [["a", "b"], ["a", "c"]]
+    p = [[0.75, 0.75], [0.75, 0.25]]
+    # At 0.75 two of three are right, at 0.25 none of one: (3 x |0.75 - 2/3| + 0.25) / 4.
+    assert calibration_error(y, topk, p) == pytest.approx(0.125)
+    assert calibration_error(y, topk, p, threshold=0.5) == pytest.approx(0.75 - 2 / 3)
+    assert calibration_error(y, topk, p, threshold=0.75) == pytest.approx(0.75 - 2 / 3)
+
+
+def test_calibration_agrees_over_all_forms_of_sets():
+    y = [[0, 1], [2], []]
+    topk, p = np.array([[0, 2], [2, 1], [1, 0]]), np.array([[0.9, 0.3], [0.6, 0.4], [0.2, 0.1]])
+    expected = reliability(y, topk, p)
+    assert reliability(indicator(y, 3), topk, p) == expected
+    assert reliability(indicator(y, 3), topk.astype(object), p) == expected
+    assert (
+        reliability([[str(label) for label in row] for row in y], topk.astype(str), p) == expected
+    )
+
+
+@pytest.mark.parametrize("y", [[[1, 2]], indicator([[1, 2]], 4)])
+def test_what_is_not_predicted_has_no_probability(y):
+    for topk in (np.array([[1, -1]]), np.array([[1, None]])):
+        assert calibration_error(y, topk, [[0.75, NAN]]) == pytest.approx(0.25)
+    assert calibration_error(y, np.array([[1, 3]]), [[0.75, 0.75]]) == pytest.approx(0.25)
+
+
+def test_bins_have_their_lower_bounds():
+    p = np.arange(11)[:, np.newaxis] / 10
+    table = reliability(["a"] * 11, [["a"]] * 11, p, bins=10)
+    assert [b.predictions for b in table.bins] == [1] * 9 + [2]
+    np.testing.assert_array_equal([b.low for b in table.bins], p[:-1, 0])
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 20))
+def test_calibration_error_agrees_with_the_obvious(seed, bins):
+    rng = np.random.default_rng(seed)
+    p, right = rng.random(40), rng.random(40) < 0.5
+    expected = 0.0
+    for i in range(bins):
+        chosen = (p >= i / bins) & (p < (i + 1) / bins)
+        if chosen.any():
+            expected += chosen.mean() * abs(p[chosen].mean() - right[chosen].mean())
+    topk = np.where(right, "a", "b")[:, np.newaxis]
+    found = calibration_error(["a"] * 40, topk, p[:, np.newaxis], bins=bins)
+    assert found == pytest.approx(expected)
+
+
 # what is refused
 
 NAN = float("nan")
@@ -465,6 +541,22 @@ NAN = float("nan")
         (lambda: log_loss([[0.5]]), r"shape \(1, 1\)"),
         (lambda: log_loss([0.5], eps=0), "eps must be between"),
         (lambda: equivalent_labels(1.5), "between 0 and 1, but is 1.5"),
+        (lambda: calibration_error([1], [1], [1.0]), r"shape \(examples, k\)"),
+        (lambda: calibration_error([1], [[1]], [1.0]), r"shape of topk, \(1, 1\),.*\(1,\)"),
+        (
+            lambda: calibration_error([1, 2], [[1]], [[1.0]]),
+            "2 examples but the predictions have 1",
+        ),
+        (lambda: calibration_error([1, 2], [[1], [1]], [[1.0], [1.5]]), "example 1 has 1.5"),
+        (lambda: calibration_error([1], [[1]], [[NAN]]), "example 0 has nan"),
+        (lambda: calibration_error([[1]], [[1, 1]], [[0.5, 0.5]]), "twice for example 0"),
+        (
+            lambda: calibration_error([1], [[1]], [[1.0]], bins=0),
+            "bins must be at least 1, but is 0",
+        ),
+        (lambda: calibration_error([1], [[1]], [[1.0]], threshold=2), "threshold must be between"),
+        (lambda: calibration_error([1], [[1]], [[0.5]], threshold=0.9), "at least 0.9"),
+        (lambda: calibration_error([1], [[None]], [[0.5]]), "nothing to compare"),
     ],
 )
 def test_bad_input_gets_one_clear_sentence(call, message):
@@ -476,6 +568,11 @@ def test_bad_input_gets_one_clear_sentence(call, message):
 def test_k_must_be_an_integer():
     with pytest.raises(TypeError, match=r"k must be an integer, but is 1\.5"):
         precision_at_k([1], [[1]], 1.5)
+
+
+def test_bins_must_be_an_integer():
+    with pytest.raises(TypeError, match=r"bins must be an integer, but is 1\.5"):
+        calibration_error([1], [[1]], [[1.0]], bins=1.5)
 
 
 def test_an_indicator_needs_one_propensity_a_column():

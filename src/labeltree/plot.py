@@ -1,6 +1,7 @@
 """Pictures of learning and of models; needs matplotlib: ``pip install 'labeltree[plot]'``.
 
-Every function draws on one pair of axes, given or made, and returns them.
+Every function draws on one pair of axes, given or made, and returns them; but `evaluation` puts
+several pictures side by side.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from labeltree import modelfile
+from labeltree import metrics, modelfile
 from labeltree.progress import Progress
 
 try:
@@ -25,10 +26,12 @@ except ImportError as error:
 __all__ = [
     "accuracy_against_time",
     "depth_histogram",
+    "evaluation",
     "leaf_size_histogram",
     "learning_curve",
     "picture_format",
     "precision_by_frequency",
+    "reliability",
     "write",
 ]
 
@@ -43,17 +46,17 @@ def _axes(ax: Axes | None, title: str, x: str, y: str) -> Axes:
     return ax
 
 
-def write(ax: Axes, path: str | os.PathLike[str]) -> None:
+def write(drawn: Axes | Figure, path: str | os.PathLike[str]) -> None:
     """Write a picture in the format that the end of the name tells; complete, or not at all.
 
     Parameters
     ----------
-    ax : matplotlib Axes
+    drawn : matplotlib Axes or Figure
         What was drawn.
     path : str or path-like
         Such as ``curve.png`` or ``curve.svg``.
     """
-    figure: Any = ax.get_figure()
+    figure: Any = drawn if isinstance(drawn, Figure) else drawn.get_figure()
     with modelfile.replacing(path) as beside:
         figure.savefig(beside, format=picture_format(path), dpi=150)
 
@@ -143,6 +146,71 @@ def precision_by_frequency(measured: dict[str, Any], ax: Axes | None = None) -> 
     ax.set_ylim(0, 1)
     ax.legend()
     return ax
+
+
+def reliability(measured: dict[str, Any], ax: Axes | None = None) -> Axes:
+    """Draw which share of predictions is right against their probability, with intervals.
+
+    Parameters
+    ----------
+    measured : dict
+        What `labeltree.cli.evaluate.evaluate` returns, or ``labeltree evaluate --json`` prints.
+    ax : matplotlib Axes, optional
+        Where to draw.
+
+    Returns
+    -------
+    Axes
+        What was drawn on. Bars: which share of predictions has such probabilities. Points of a
+        well calibrated model lie on the diagonal.
+    """
+    if "calibration" not in measured:
+        raise ValueError(
+            "the model gives no probabilities: expected one of an estimator with predict_proba"
+        )
+    calibration = measured["calibration"]
+    title = f"calibration error {calibration['error']:.4f}"
+    ax = _axes(ax, title, "probability", "share of predictions that are right")
+    names = ("low", "high", "probability", "share_right", "predictions")
+    rows = [[row[name] for name in names] for row in calibration["bins"]]
+    low, high, probability, right, predictions = np.array(rows, dtype=float).T
+    share = predictions / predictions.sum()
+    ax.bar(low, share, high - low, align="edge", alpha=0.25, label="share of predictions")
+    ax.plot([0, 1], [0, 1], "--", color="gray", label="perfect")
+    ends = [metrics.wilson(*pair) for pair in zip(right, predictions, strict=True)]
+    bars = np.array([[end.value - end.low, end.high - end.value] for end in ends]).T
+    ax.errorbar(probability, right, yerr=bars, fmt="o-", capsize=3, label="share right")
+    ax.set_xlim(0, 1)
+    ax.set_ylim(0, 1)
+    ax.legend(loc="upper left")
+    return ax
+
+
+def evaluation(measured: dict[str, Any]) -> Figure:
+    """Draw what is known of `precision_by_frequency` and `reliability`, side by side.
+
+    Parameters
+    ----------
+    measured : dict
+        What `labeltree.cli.evaluate.evaluate` returns, or ``labeltree evaluate --json`` prints.
+
+    Returns
+    -------
+    Figure
+        What was drawn on.
+    """
+    pictures = [precision_by_frequency] if measured["groups"] else []
+    pictures += [reliability] if "calibration" in measured else []
+    if not pictures:
+        raise ValueError(
+            "there is nothing to draw: the model gives no probabilities, and does not know how "
+            "often it learned each label; train it with labeltree train"
+        )
+    figure = Figure(figsize=(7 * len(pictures), 4.5), layout="constrained")
+    axes = figure.subplots(1, len(pictures), squeeze=False)[0]
+    for picture, ax in zip(pictures, axes, strict=True):
+        picture(measured, ax)
+    return figure
 
 
 def depth_histogram(clf: Any, ax: Axes | None = None) -> Axes:

@@ -79,6 +79,8 @@ def operations(clf: Any, X: Any, path: Path) -> dict[str, Callable[[], object]]:
     }
     if isinstance(clf, LdSMClassifier):
         del found["compile"]  # which it does not have
+    if hasattr(clf, "decision_function"):
+        found["decision_function"] = lambda: clf.decision_function(X)
     if hasattr(type(clf), "tree_"):
         found["tree_"] = lambda: clf.tree_.n_nodes
     return found

@@ -67,6 +67,8 @@ def test_plot_over_the_data_or_the_model(harmless, place):
     harmless("train", "c.png", "--format", "svmlight", "-m", "n.png", "--plot", "n.png")
     (place / "m").rename(place / "m.png")
     harmless("train", "d.svm", "--resume", "m.png", "-m", "n", "--plot", "m.png")
+    harmless("evaluate", "m.png", "d.svm", "--plot", "m.png")
+    harmless("evaluate", "m.png", "d.svm", "-o", "o.png", "--plot", "o.png")
 
 
 @pytest.mark.parametrize("link", [os.link, os.symlink])

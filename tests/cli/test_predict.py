@@ -8,10 +8,11 @@ import time
 import numpy as np
 import pytest
 
-from labeltree import OneAgainstAllClassifier, load
+from labeltree import LOMTreeClassifier, OneAgainstAllClassifier, RecallTreeClassifier, load
 from labeltree.cli.train import train
 from labeltree.data import load as load_data
 from labeltree.datasets import make_multiclass
+from labeltree.metrics import reliability
 
 from .conftest import COMMAND, ENVIRONMENT, execute, write_pets
 
@@ -148,6 +149,61 @@ def test_evaluate(cli, folder, model, tmp_path):
     table = cli("evaluate", model, folder / "test.svm").out
     assert "95 % interval" in table
     assert "middle (20 to 100)" in table
+
+
+def test_evaluate_tells_how_far_probabilities_can_be_trusted(cli, folder, model):
+    calibration = json.loads(cli("evaluate", model, folder / "test.svm", "--json").out)[
+        "calibration"
+    ]
+    data = load_data(folder / "test.svm", n_features=2**24)
+    table = reliability(data.y, *load(model).predict_topk(data.X, 1))
+    assert calibration["error"] == pytest.approx(table.error)
+    assert calibration["bins"] == [pytest.approx(row._asdict()) for row in table.bins]
+    assert sum(row["predictions"] for row in calibration["bins"]) == 1500
+    lines = cli("evaluate", model, folder / "test.svm").out.splitlines()
+    (line,) = [line for line in lines if line.startswith("calibration")]
+    assert f"{table.error:.4f}" in line
+
+
+def test_calibration_of_sets_is_that_of_the_five_best_labels(cli, folder, tmp_path):
+    data = load_data(folder / "train.svm")
+    sets = [[label, label % 3] for label in data.y]
+    lines = [f"{a},{b} {i % 9}:1 {20 + a}:2\n" for i, (a, b) in enumerate(sets)]
+    (tmp_path / "a.svm").write_text("".join(lines))
+    cli("train", tmp_path / "a.svm", "-m", tmp_path / "m", "--quiet", "--bits", 16)
+    out = cli("evaluate", tmp_path / "m", tmp_path / "a.svm", "--json").out
+    bins = json.loads(out)["calibration"]["bins"]
+    assert sum(row["predictions"] for row in bins) == pytest.approx(5 * 1500, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    "clf",
+    [
+        OneAgainstAllClassifier(loss="hinge", random_state=0),
+        RecallTreeClassifier(random_state=0),
+        LOMTreeClassifier(random_state=0),
+    ],
+)
+def test_scores_that_are_no_probabilities_are_not_judged_as_such(
+    cli, refused, folder, tmp_path, clf
+):
+    data = load_data(folder / "train.svm")
+    clf.fit(data.X, data.y).save(tmp_path / "m")
+    arguments = ["evaluate", tmp_path / "m", folder / "test.svm"]
+    assert "calibration" not in json.loads(cli(*arguments, "--json").out)
+    assert "calibration" not in cli(*arguments).out
+    refused(*arguments, "--plot", tmp_path / "a.svg", match="there is nothing to draw")
+    assert not (tmp_path / "a.svg").exists()
+
+
+def test_evaluate_draws_both_pictures_in_one_file(cli, refused, folder, model, tmp_path):
+    arguments = ["evaluate", model, folder / "test.svm", "--plot"]
+    assert "calibration" in cli(*arguments, tmp_path / "a.svg").out
+    # Text is drawn as paths, before which a comment says what they are.
+    picture = (tmp_path / "a.svg").read_text()
+    assert "<!-- share of true labels found -->" in picture
+    assert "<!-- share of predictions that are right -->" in picture
+    refused(*arguments, tmp_path / "a.docx", match="expected a name ending in")
 
 
 def test_groups_by_frequency(cli, tmp_path):

@@ -280,30 +280,30 @@ def evaluate(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write JSON to this file too.")
     ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(help="Draw results by label frequency, and calibration, such as to a.png."),
+    ] = None,
     skip_bad_lines: SkipBadLines = False,
     threads: Threads = 1,
     json: Json = False,
 ) -> None:
     """Measure a model on labelled rows."""
-    from labeltree.cli.evaluate import evaluate, report, to_json, write
+    from labeltree.cli.evaluate import evaluate_and_report
 
-    if output is not None:
-        from labeltree.cli.outputs import require_output
-        from labeltree.cli.reading import expand
-
-        require_output(output, [model, *expand(data)])
-    options = reader_options(None, label_separator, label_column, text_column, None, delimiter)
-    measured = evaluate(
+    evaluate_and_report(
         model,
         data,
+        output=output,
+        plot=plot,
+        as_json=json,
         format=format,
-        reader_options=options,
+        reader_options=reader_options(
+            None, label_separator, label_column, text_column, None, delimiter
+        ),
         skip_bad_lines=skip_bad_lines,
         threads=threads,
     )
-    if output is not None:
-        write(measured, output)
-    typer.echo(to_json(measured) if json else report(measured), nl=False)
 
 
 def inspect_(

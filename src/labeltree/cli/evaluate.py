@@ -13,12 +13,15 @@ from numpy.typing import NDArray
 
 from labeltree import metrics, modelfile
 from labeltree.cli.notes import notes_of
-from labeltree.cli.reading import open_data
+from labeltree.cli.outputs import require_output
+from labeltree.cli.reading import expand, open_data
 from labeltree.estimators import OnlineClassifier, TextClassifier, classifier_of
 from labeltree.metrics import Estimate
 
 # Groups of labels by how often they were learned, as studies of long tails have them.
 GROUPS = {"head": (101, math.inf), "middle": (20, 100), "tail": (1, 19), "never learned": (0, 0)}
+
+_MEANING = "mean distance of probability and share right"
 
 
 def evaluate(
@@ -46,6 +49,9 @@ def evaluate(
         one label; ``metrics``, each with its value and 95 % interval; and ``groups``: for
         labels that were learned often (head), less often (middle), seldom (tail) and never, how
         many true labels there were, and which share of them was predicted first or among five.
+        Of a model that gives probabilities, ``calibration``: the ``error`` and ``bins`` of
+        `labeltree.metrics.reliability`, of the best label of each row, or of the five best if
+        rows have sets.
     """
     clf, stream = open_data(
         model,
@@ -58,6 +64,7 @@ def evaluate(
     k = min(5, clf.n_labels_)
     truth: list[list[Any]] = []
     best: list[NDArray[Any]] = []
+    scores: list[NDArray[Any]] = []
     true_probability: list[NDArray[Any]] = []
     unlabelled = 0
     with stream:
@@ -69,7 +76,9 @@ def evaluate(
             if not len(rows):
                 continue
             truth.extend(rows.sets)
-            best.append(clf.predict_topk(rows.X, k)[0].astype(object))
+            labels, some = clf.predict_topk(rows.X, k)
+            best.append(labels.astype(object))
+            scores.append(some)
             if hasattr(clf, "label_proba") and rows.single_label:
                 true_probability.append(clf.label_proba(rows.X, rows.y))
     names = ", ".join(data)
@@ -81,13 +90,59 @@ def evaluate(
     measured = _metrics(truth, topk)
     if sum(map(len, true_probability)) == len(truth):  # every row has its one label
         measured["squared_loss"] = metrics.squared_loss(np.concatenate(true_probability))
+    calibration = {}
+    if hasattr(clf, "predict_proba"):
+        judged = k if clf.multilabel_ else 1
+        p = np.concatenate(scores)[:, :judged]
+        calibration = {"calibration": _calibration(truth, topk[:, :judged], p)}
     counts = notes_of(model).get("label_counts")
     return {
         "examples": len(truth),
         **({"without_labels": unlabelled} if unlabelled else {}),
         "metrics": {name: value._asdict() for name, value in measured.items()},
+        **calibration,
         "groups": {} if counts is None else _groups(clf, counts, truth, topk),
     }
+
+
+def evaluate_and_report(
+    model: Path,
+    data: Sequence[str],
+    *,
+    output: Path | None = None,
+    plot: Path | None = None,
+    as_json: bool = False,
+    **options: Any,
+) -> None:
+    """Measure a model, print the result, and write and draw it, if asked for.
+
+    Parameters
+    ----------
+    model, data, **options
+        As for `evaluate`.
+    output : Path, optional
+        Where to write JSON, too.
+    plot : Path, optional
+        Where to draw, in the format that the name's end tells.
+    as_json : bool
+        Whether to print JSON and not tables.
+    """
+    used = [str(model), *expand(data)]
+    if output is not None:
+        require_output(output, used)
+        used.append(str(output))
+    if plot is not None:
+        from labeltree.plot import evaluation, picture_format, write  # needs matplotlib
+
+        picture_format(plot)
+        require_output(plot, used)
+    measured = evaluate(model, data, **options)
+    if output is not None:
+        with modelfile.replacing(output) as beside:  # the file appears once it is complete
+            beside.write_text(to_json(measured))
+    print(to_json(measured) if as_json else report(measured), end="", flush=True)
+    if plot is not None:
+        write(evaluation(measured), plot)
 
 
 def _metrics(truth: list[list[Any]], topk: NDArray[Any]) -> dict[str, Estimate]:
@@ -100,6 +155,14 @@ def _metrics(truth: list[list[Any]], topk: NDArray[Any]) -> dict[str, Estimate]:
             if (name, k) != ("ndcg", 1):  # which is precision@1
                 measured[f"{name}@{k}"] = metrics.wilson(measure(truth, topk, k), len(truth))
     return measured
+
+
+def _calibration(
+    truth: list[list[Any]], topk: NDArray[Any], probabilities: NDArray[Any]
+) -> dict[str, Any]:
+    """Return how far the probabilities of predictions are from the share that is right."""
+    table = metrics.reliability(truth, topk, probabilities)
+    return {"error": table.error, "bins": [row._asdict() for row in table.bins]}
 
 
 def _groups(
@@ -138,6 +201,8 @@ def report(measured: dict[str, Any]) -> str:
     lines += [f"{left:,} rows without labels were left out"] if left else []
     lines += ["", f"{'':<16} {'value':>8}   95 % interval"]
     lines += [f"{name:<16} {_cells(value)}" for name, value in measured["metrics"].items()]
+    if "calibration" in measured:
+        lines.append(f"{'calibration':<16} {measured['calibration']['error']:>8.4f}   {_MEANING}")
     if measured["groups"]:
         recall = list(next(iter(measured["groups"].values())))[-1]
         lines += [
@@ -161,9 +226,3 @@ def _cells(estimate: dict[str, float]) -> str:
 def to_json(measured: dict[str, Any]) -> str:
     """Return what was measured as JSON."""
     return json.dumps(measured, indent=2) + "\n"
-
-
-def write(measured: dict[str, Any], path: Path) -> None:
-    """Write what was measured as JSON; the file appears once it is complete."""
-    with modelfile.replacing(path) as beside:
-        beside.write_text(to_json(measured))

@@ -17,8 +17,9 @@ from labeltree.estimators.lom_tree import LOMTreeClassifier
 from labeltree.estimators.one_against_all import OneAgainstAllClassifier
 from labeltree.estimators.probability_tree import ProbabilityTreeClassifier
 from labeltree.estimators.recall_tree import RecallTreeClassifier
-from labeltree.estimators.text import TextClassifier, classifier_of
+from labeltree.estimators.text import TextClassifier
 from labeltree.estimators.textmodel import TEXT, TextModel
+from labeltree.estimators.textprediction import classifier_of
 from labeltree.text import TextFeatures
 
 __all__ = [

@@ -226,11 +226,27 @@ class OneAgainstAllClassifier(OnlineClassifier):
         if sparse:
             ids, scores = self._topk(matrix, min(BEST, self.n_labels_))
             return sparse_table(ids, scores, len(self._vocabulary))
-        margins = self._learner.predict_margins(matrix, as_threads(self.n_jobs))
+        margins = self._margins(matrix)
         p = self._probability(margins)
         if self.multilabel_:
             return p
         return self._normalise(p, margins, p.sum(axis=1, keepdims=True))
+
+    def _decisions(self, X: Any) -> NDArray[np.float64]:
+        if self._loss() not in _MARGINS:
+            return super()._decisions(X)
+        margins = self._margins(self._matrix(X)).astype(np.float64)
+        np.maximum(margins, np.finfo(np.float32).min, out=margins)  # of labels never learned
+        if margins.shape[1] == 2 and not self.multilabel_:  # what decides is their difference
+            margins -= margins.mean(axis=1, keepdims=True)
+        return margins
+
+    def _margins(self, matrix: _core.Matrix) -> NDArray[np.float32]:
+        """Return what every label's model predicts; minus infinity for labels never learned."""
+        margins: NDArray[np.float32] = self._learner.predict_margins(
+            matrix, as_threads(self.n_jobs)
+        )
+        return margins
 
     def _probability(self, margins: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return the probability of a label by its own model."""

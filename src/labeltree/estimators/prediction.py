@@ -15,6 +15,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from labeltree import _core
+from labeltree.estimators.decisions import Decisions
 from labeltree.estimators.locking import changing, of_one_model, reading
 from labeltree.estimators.persistence import Persistent
 from labeltree.labels import Kind, Targets
@@ -30,7 +31,7 @@ FORMS: dict[Kind, str] = {
 NO_LABEL = np.uint32(0xFFFFFFFF)  # the core's id for "none"
 
 
-class Predictor(ClassifierMixin, Persistent):
+class Predictor(ClassifierMixin, Decisions, Persistent):
     """The part of an estimator that predicts; a subclass ranks labels (``_topk``)."""
 
     n_features_in_: int

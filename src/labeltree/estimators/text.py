@@ -3,36 +3,24 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.exceptions import NotFittedError
-from sklearn.utils.metaestimators import available_if
+from sklearn.base import clone
 
 from labeltree import modelfile
 from labeltree.data.texts import Texts
 from labeltree.estimators.base import OnlineClassifier
-from labeltree.estimators.explanation import Explanation, explain, named_parts, text_parts
 from labeltree.estimators.label_tree import LabelTreeClassifier
 from labeltree.estimators.textmodel import TextModel
+from labeltree.estimators.textprediction import TextPredictor
 from labeltree.progress import Progress
-from labeltree.text import MOST_NAMES, TextFeatures
+from labeltree.text import TextFeatures
 from labeltree.validation import as_weights
 
 
-def _has(name: str) -> Callable[[TextClassifier], bool]:
-    def check(self: TextClassifier) -> bool:
-        part = classifier_of(self)
-        return hasattr(part, name)
-
-    return check
-
-
-class TextClassifier(ClassifierMixin, BaseEstimator):
+class TextClassifier(TextPredictor):
     """A classifier of texts: `TextFeatures`, and any classifier of this library behind it.
 
     It is what ``labeltree train`` makes from text. Texts are given as a list, an array, or a
@@ -185,159 +173,6 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
             self._require().begin_pass(again=again, more=more)
         self._expects_more = more
 
-    def predict(self, X: Any) -> Any:
-        """Predict the best label of each text, or the set of its labels.
-
-        Parameters
-        ----------
-        X : sequence of str, array, or column of pandas or Arrow
-            The texts.
-
-        Returns
-        -------
-        array of shape (n_texts,), list of lists, or indicator matrix
-            In the form in which `y` was given.
-        """
-        return self._require().ask(X, lambda estimator, rows: estimator.predict(rows))
-
-    def predict_topk(self, X: Any, k: int = 5) -> tuple[NDArray[Any], NDArray[np.float32]]:
-        """Predict the k best labels of each text, best first.
-
-        Parameters
-        ----------
-        X : sequence of str, array, or column of pandas or Arrow
-            The texts.
-        k : int
-            How many labels.
-
-        Returns
-        -------
-        labels, scores : arrays of shape (n_texts, k)
-            As of the classifier.
-        """
-        found: tuple[NDArray[Any], NDArray[np.float32]] = self._require().ask(
-            X, lambda estimator, rows: estimator.predict_topk(rows, k)
-        )
-        return found
-
-    @available_if(_has("predict_proba"))
-    def predict_proba(self, X: Any, **options: Any) -> Any:
-        """Return the probability of every label.
-
-        Parameters
-        ----------
-        X : sequence of str, array, or column of pandas or Arrow
-            The texts.
-        **options
-            As of the classifier.
-
-        Returns
-        -------
-        array or matrix of shape (n_texts, n_classes)
-            As of the classifier.
-        """
-        return self._require().ask(
-            X, lambda estimator, rows: estimator.predict_proba(rows, **options)
-        )
-
-    @available_if(_has("label_proba"))
-    def label_proba(self, X: Any, y: Any) -> Any:
-        """Return the probability of one given label a text.
-
-        Parameters
-        ----------
-        X : sequence of str, array, or column of pandas or Arrow
-            The texts.
-        y : array-like
-            A label for each.
-
-        Returns
-        -------
-        array of shape (n_texts,)
-            The probabilities.
-        """
-        return self._require().ask(X, lambda estimator, rows: estimator.label_proba(rows, y))
-
-    def predict_one(self, x: str, k: int | None = None) -> Any:
-        """Predict for one text.
-
-        Parameters
-        ----------
-        x : str
-            The text.
-        k : int, optional
-            Ask for the k best labels.
-
-        Returns
-        -------
-        label, list of labels, or list of (label, score)
-            What `predict` gives for the text; with `k` the labels and scores of `predict_topk`.
-        """
-        return self._require().ask(
-            _one(x), lambda estimator, rows: estimator.predict_one((rows.indices, rows.data), k)
-        )
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the share of texts whose best label is right.
-
-        Parameters
-        ----------
-        X : sequence of str, array, or column of pandas or Arrow
-            The texts.
-        y, sample_weight
-            As for the classifier.
-
-        Returns
-        -------
-        float
-            Accuracy, or precision@1.
-        """
-        return float(
-            self._require().ask(X, lambda estimator, rows: estimator.score(rows, y, sample_weight))
-        )
-
-    def explain(self, x: str, k: int = 10) -> Explanation:
-        """Predict one text, and again without each of its words.
-
-        Parameters
-        ----------
-        x : str
-            The text.
-        k : int
-            How many labels to tell.
-
-        Returns
-        -------
-        Explanation
-            ``labels``, the k best with their scores; and ``parts``, the words that changed the best
-            label's score most when they were left out, with that change; with `keep_names` the
-            features, by their names. Of a long text the first 500 words are tried, or the 500
-            heaviest features.
-
-        Examples
-        --------
-        >>> from labeltree import TextClassifier
-        >>> clf = TextClassifier().fit(["it purrs", "it barks"], ["cat", "dog"])
-        >>> clf.explain("it purrs").parts[0].part
-        'purrs'
-        """
-        _one(x)
-        if not isinstance(k, Integral) or k < 1:
-            raise ValueError(f"k is {k!r}, expected an integer from 1")
-        model = self._require()
-        features, estimator = model.features, model.estimator
-        row, names = features.named_row(x)
-        if features.keep_names:
-            kept = features.names_
-            parts, without = named_parts(row, names, kept, all_kept=len(kept) < MOST_NAMES)
-        else:
-            parts, text_without = text_parts(x)
-
-            def without(i: int) -> Any:
-                return features.transform([text_without(i)])
-
-        return explain(estimator.predict_topk, row, parts, without, int(k))
-
     def compile(self, *, drop: float = 0.0) -> Self:
         """Return a smaller model that only predicts, with the same features.
 
@@ -435,31 +270,10 @@ class TextClassifier(ClassifierMixin, BaseEstimator):
         model.estimator.begin_pass(again=False, more=self._expects_more)
         return model
 
-    def _require(self) -> TextModel:
-        fitted: TextModel | None = self.__dict__.get("_fitted")
-        if fitted is None:
-            raise NotFittedError(
-                "this TextClassifier has learned nothing yet; call fit or partial_fit first"
-            )
-        return fitted
-
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = dict(super().__getstate__())
         state.pop("_starting", None)
         return state
-
-
-def classifier_of(model: OnlineClassifier | TextClassifier) -> OnlineClassifier:
-    """Return what decides in a model: itself, or the classifier behind its text features."""
-    if isinstance(model, OnlineClassifier):
-        return model
-    return model.estimator_ if hasattr(model, "_fitted") else model._unfitted_estimator()
-
-
-def _one(x: Any) -> list[str]:
-    if not isinstance(x, str):
-        raise ValueError(f"x is a {type(x).__name__}, expected one text, a str")
-    return [x]
 
 
 def _checked(X: Any, sample_weight: Any) -> tuple[Texts, NDArray[np.float32] | None]:

@@ -11,6 +11,12 @@ matrix of scores. Cost and memory follow the number of true labels and predictio
 examples x labels is ever built.
 """
 
+from labeltree.metrics.calibration import (
+    Reliability,
+    ReliabilityBin,
+    calibration_error,
+    reliability,
+)
 from labeltree.metrics.diversity import effective_labels, equivalent_labels
 from labeltree.metrics.losses import Estimate, error, log_loss, squared_loss, wilson
 from labeltree.metrics.propensity import Propensities, propensities
@@ -19,6 +25,9 @@ from labeltree.metrics.ranking import ndcg_at_k, precision_at_k, psndcg_at_k, ps
 __all__ = [
     "Estimate",
     "Propensities",
+    "Reliability",
+    "ReliabilityBin",
+    "calibration_error",
     "effective_labels",
     "equivalent_labels",
     "error",
@@ -28,6 +37,7 @@ __all__ = [
     "propensities",
     "psndcg_at_k",
     "psp_at_k",
+    "reliability",
     "squared_loss",
     "wilson",
 ]

@@ -81,6 +81,14 @@ def compare(y_true: LabelsLike, predicted: npt.NDArray[Any]) -> tuple[LabelSets,
     return _from_pairs(rows, ids, n_examples, names), predicted_ids
 
 
+def one_label_each(y: LabelsLike) -> bool:
+    """Tell whether true labels are given as one an example, and not as sets."""
+    if sparse.issparse(y):
+        return False
+    labels: Collection[Any] = y if isinstance(y, list | tuple) else np.asarray(y)
+    return not any(issubclass(kind, _COLLECTIONS) for kind in _kinds(labels))
+
+
 def as_labels(values: npt.ArrayLike) -> npt.NDArray[Any]:
     """Turn labels into an array without changing them; a list [1, "a"] must not become strings."""
     if not isinstance(values, list | tuple):
@@ -126,7 +134,7 @@ def _flatten(y: LabelsLike) -> tuple[Ids, npt.NDArray[Any], int]:
         )
     n_examples = len(labels)
     _check_not_empty(n_examples)
-    kinds = set(map(type, labels)) if _may_nest(labels) else set()
+    kinds = _kinds(labels)
     nested = {kind for kind in kinds if issubclass(kind, _COLLECTIONS)}
     if not nested:
         return np.arange(n_examples), as_labels(labels), n_examples
@@ -142,8 +150,10 @@ def _flatten(y: LabelsLike) -> tuple[Ids, npt.NDArray[Any], int]:
     return np.repeat(np.arange(n_examples), sizes), flat, n_examples
 
 
-def _may_nest(labels: Collection[Any]) -> bool:
-    return not isinstance(labels, np.ndarray) or labels.dtype == object
+def _kinds(labels: Collection[Any]) -> set[type]:
+    """Return the types of single labels or collections; none where these are numbers or text."""
+    may_nest = not isinstance(labels, np.ndarray) or labels.dtype == object
+    return set(map(type, labels)) if may_nest else set()
 
 
 def _encode(

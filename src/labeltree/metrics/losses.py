@@ -182,12 +182,17 @@ def _probabilities(values: npt.ArrayLike) -> Floats:
             "prob_of_true must be a non-empty 1-d array, the probability of the true label of "
             f"each example, but has the shape {p.shape}; take one probability an example."
         )
+    return unit_interval(p, "prob_of_true")
+
+
+def unit_interval(p: Floats, name: str) -> Floats:
+    """Refuse what is no probability, and cut what rounding has made of 0 and 1."""
     # Written so that NaN, for which every comparison is false, is refused too.
     good = (p >= -_ROUNDING) & (p <= 1 + _ROUNDING)
     if not good.all():
-        at = int(np.argmin(good))
+        at = np.unravel_index(int(np.argmin(good)), p.shape)
         raise ValueError(
-            f"prob_of_true must lie between 0 and 1, but example {at} has {p[at]}; "
+            f"{name} must lie between 0 and 1, but example {at[0]} has {p[at]}; "
             "pass probabilities, not scores or logarithms."
         )
     return p.clip(0, 1)

@@ -52,7 +52,7 @@ def precision_at_k(y_true: LabelsLike, topk: TopK, k: int) -> float:
     >>> precision_at_k(["a", "c"], [["a", "b"], ["b", "c"]], k=1)
     0.5
     """
-    truth, ids = _read(y_true, topk, k)
+    truth, ids = read_topk(y_true, topk, k)
     return float(truth.contain(ids).mean())
 
 
@@ -85,7 +85,7 @@ def ndcg_at_k(y_true: LabelsLike, topk: TopK, k: int) -> float:
     >>> round(ndcg_at_k([["a", "b"]], [["x", "a"]], k=2), 4)
     0.3869
     """
-    truth, ids = _read(y_true, topk, k)
+    truth, ids = read_topk(y_true, topk, k)
     gains = truth.contain(ids) @ _discounts(k)
     # An example without labels has no gain, whatever it is divided by.
     best = np.cumsum(_discounts(k))[truth.sizes.clip(1, k) - 1]
@@ -180,7 +180,7 @@ def _propensity_scored(
     y_true: LabelsLike, topk: TopK, discounts: Floats, propensities: PropensitiesLike
 ) -> float:
     k = len(discounts)
-    truth, ids = _read(y_true, topk, k)
+    truth, ids = read_topk(y_true, topk, k)
     inverse = inverse_propensities(truth, propensities, exact=sparse.issparse(y_true))
     if len(truth.keys) == 0:
         return 0.0
@@ -196,7 +196,7 @@ def _discounts(k: int) -> Floats:
     return discounts
 
 
-def _read(y_true: LabelsLike, topk: TopK, k: int) -> tuple[LabelSets, Ids]:
+def read_topk(y_true: LabelsLike, topk: TopK, k: int) -> tuple[LabelSets, Ids]:
     """Return the true labels, and the ids of the k best predictions of each example."""
     k = _check_k(k)
     if sparse.issparse(topk):
@@ -204,7 +204,7 @@ def _read(y_true: LabelsLike, topk: TopK, k: int) -> tuple[LabelSets, Ids]:
         truth, ids = compare(y_true, _best_columns(scores, k))
         _check_columns(truth, scores.shape[1], exact=sparse.issparse(y_true))
         return truth, ids
-    predicted = _label_array(topk)
+    predicted = label_array(topk)
     if predicted.shape[1] < k:
         raise ValueError(
             f"k is {k} but topk has {predicted.shape[1]} predictions an example: expected at least "
@@ -221,7 +221,8 @@ def _read(y_true: LabelsLike, topk: TopK, k: int) -> tuple[LabelSets, Ids]:
     return truth, ids
 
 
-def _label_array(topk: npt.ArrayLike) -> npt.NDArray[Any]:
+def label_array(topk: npt.ArrayLike) -> npt.NDArray[Any]:
+    """Read predicted labels, one row an example, without changing them."""
     # Lists become objects first: numpy would turn [1, "a"] into strings.
     predicted = np.array(topk, dtype=object) if isinstance(topk, list) else np.asarray(topk)
     if predicted.ndim != 2:
