@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t bins = 128;
 constexpr float lowest = -16.0f, width = 0.25f;  // log-odds, of the first bin and of each
-constexpr double prior = 1.0;            // how much an untrained curve, a = b = 1, c = 0, counts
+constexpr double prior = 10.0;  // how much an untrained curve, a = b = 1, c = 0, counts
 constexpr std::uint64_t warm = 256;      // examples before the first are forgotten
 constexpr std::uint64_t window = std::uint64_t{1} << 20;  // examples after which it is time again
 constexpr double kept = 0.125;           // of what was noted, each time

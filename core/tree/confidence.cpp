@@ -55,7 +55,7 @@ void Confidence::weigh(std::span<ScoredLabel> scored, std::size_t candidates,
   for (std::size_t i = 0; i < scored.size(); ++i) {
     const double p = logistic(others_.log_odds(slope_ * scored[i].score + shift_));
     scored[i].score = std::min(most, static_cast<float>(p));
-    if (i + 1 == candidates) most = scored[i].score;
+    if (i + 1 >= candidates) most = scored[i].score;
   }
 }
 

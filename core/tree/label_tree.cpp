@@ -7,6 +7,7 @@
 #include <numeric>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "hash.hpp"
 #include "relaxed.hpp"
@@ -112,7 +113,8 @@ void LabelTree::learn(const Matrix& X, const LabelSets& y, const float* weight,
 // others. One row in sixteen therefore waits until the third pass, or the last, of several: what
 // the model says of it then is what it would say of a new one.
 bool LabelTree::is_late(std::size_t row) const {
-  return is_dual() && params_.calibrated && (again_ || more_) && mix64(row) % 16 == 0;
+  constexpr std::size_t few = 256;  // of which none can be spared
+  return is_dual() && params_.calibrated && (again_ || more_) && row >= few && mix64(row) % 16 == 0;
 }
 
 // Finds the candidates of all examples, at least k of each if there are as many, with what trees and
@@ -223,13 +225,14 @@ std::size_t LabelTree::ranks_together(std::size_t k) const {
 void LabelTree::rank(std::size_t k, Scratch& scratch) const {
   gather(finds_the_same() ? k : 0, {}, 0.0f, scratch);
   const std::size_t examples = scratch.examples.size();
-  std::vector<std::uint32_t>& own = scratch.order;  // candidates that each has for every k
+  // Of each example's candidates, which are the same for every k: those that are hopeful, and all.
+  std::vector<std::pair<std::size_t, std::size_t>>& own = scratch.own;
   own.resize(examples);
   for (std::size_t i = 0; i < examples; ++i) {
     Candidates& candidates = scratch.candidates[i];
     const bool all = candidates.labels.size() == learned_labels();
     candidates.put_hopeful_first(all ? 0 : usual, params_.hopeless, scratch.values);
-    own[i] = static_cast<std::uint32_t>(candidates.hopeful);
+    own[i] = {candidates.hopeful, candidates.labels.size()};
   }
   widen(k, scratch);
   score(scratch);
@@ -246,14 +249,18 @@ void LabelTree::rank(std::size_t k, Scratch& scratch) const {
           std::find_if(counts_.begin(), counts_.end(),
                        [](const double& c) { return read_relaxed(c) > 0.0; });
       scratch.ranked.push_back({0.0f, static_cast<LabelId>(any - counts_.begin())});
-      own[i] = 1;
+      own[i] = {1, 1};
     }
     const std::span<ScoredLabel> ranked(scratch.ranked.begin() + static_cast<std::ptrdiff_t>(begin),
                                         scratch.ranked.end());
-    const auto last = ranked.begin() + static_cast<std::ptrdiff_t>(own[i]);
-    std::sort(ranked.begin(), last, better);
-    std::sort(last, ranked.end(), better);
-    confidence_.weigh(ranked, own[i], learned_labels());
+    const auto [first, all] = own[i];
+    const auto end_of = [&](std::size_t n) {
+      return ranked.begin() + static_cast<std::ptrdiff_t>(std::min(n, ranked.size()));
+    };
+    std::sort(ranked.begin(), end_of(first), better);
+    std::sort(end_of(first), end_of(all), better);
+    std::sort(end_of(all), ranked.end(), better);
+    confidence_.weigh(ranked, first, learned_labels());
     scratch.ranked.resize(begin + k, missing);
   }
 }

@@ -87,7 +87,8 @@ class LabelTree : public TreeLearner {
               Scratch& scratch) const;
   // Whether a wider search finds the same of a label as a narrow one: the tree decides alone.
   bool finds_the_same() const {
-    return !params_.exclusive && trees_.size() == 1 && params_.index_length == 0;
+    return !params_.exclusive && !params_.scorers && trees_.size() == 1 &&
+           params_.index_length == 0;
   }
   void widen(std::size_t k, Scratch& scratch) const;
   std::shared_lock<std::shared_mutex> lock_index() const;

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <shared_mutex>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "learner.hpp"
@@ -79,6 +80,7 @@ class TreeLearner : public Learner {
     std::vector<float> reach;
     std::vector<Candidates> candidates;  // of each example
     std::vector<Candidates> few;         // where more are looked for
+    std::vector<std::pair<std::size_t, std::size_t>> own;
     RowPairs pairs;
     std::vector<std::uint32_t> order;
     Above above;

@@ -6,6 +6,7 @@ import scipy.sparse as sp
 
 from labeltree import LabelTreeClassifier, load
 from labeltree.datasets import make_multiclass
+from labeltree.metrics import calibration_error
 
 K = 40
 CHANGED = pytest.mark.parametrize(
@@ -166,3 +167,62 @@ def test_the_hashed_table_is_as_large_as_the_rows_need():
     assert 16 <= clf.bits_ <= 21
     larger = LabelTreeClassifier(random_state=0, passes=1, bits=24).fit(X, y)
     assert clf.progress_.error == pytest.approx(larger.progress_.error, abs=0.02)
+
+
+class TestProbabilities:
+    """They mean what they say, and do not depend on how many labels are asked for."""
+
+    @pytest.fixture
+    def stream(self):
+        X, y = make_multiclass(
+            9000, 400, n_features=300, nnz=5, noise=0.6, skew=0.7, random_state=5
+        )
+        sets = [sorted({int(label), 400 + int(label) % 7}) for label in y]
+        return X, y, sets
+
+    @pytest.mark.parametrize("params", [{"passes": 1}, {}, {"index_length": 0}], ids=str)
+    def test_error_of_the_best_label_is_small(self, stream, params):
+        X, y, _ = stream
+        clf = LabelTreeClassifier(random_state=0, **params).fit(X[:6000], y[:6000])
+        labels, p = clf.predict_topk(X[6000:], k=1)
+        assert 0.2 < clf.score(X[6000:], y[6000:]) < 0.95
+        assert calibration_error(y[6000:], labels, p) < 0.05
+        table = clf.predict_proba(X[6000:6100])
+        np.testing.assert_allclose(table.sum(axis=1), 1.0, rtol=1e-4)
+        np.testing.assert_allclose(table.max(axis=1), p[:100, 0], rtol=1e-5)
+
+    @pytest.mark.parametrize("update", ["adaptive", "dual"])
+    def test_error_of_sets_is_small(self, stream, update):
+        X, _, sets = stream
+        clf = LabelTreeClassifier(random_state=0, update=update).fit(X[:6000], sets[:6000])
+        labels, p = clf.predict_topk(X[6000:], k=10)
+        for threshold in (0.0, 0.3, 0.5, 0.7):
+            error = calibration_error(sets[6000:], labels, p, threshold=threshold)
+            assert error < 0.06, threshold
+
+    @pytest.mark.parametrize("form", ["single", "sets"])
+    @pytest.mark.parametrize(
+        "params", [{}, {"candidates": 2, "index_length": 0, "n_trees": 1}], ids=str
+    )
+    def test_more_labels_follow_those_that_fewer_give(self, stream, form, params):
+        X, y, sets = stream
+        target = y if form == "single" else sets
+        clf = LabelTreeClassifier(random_state=0, **params).fit(X[:3000], target[:3000])
+        labels, p = clf.predict_topk(X[3000:3300], k=10**6)
+        assert (labels != None).sum(axis=1).min() > 50  # noqa: E711
+        assert (np.diff(np.where(np.isfinite(p), p, 0)) <= 0).all()
+        own = params.get("candidates", 10)  # at least; further ones are looked for as need be
+        for k in (1, 2, 5, 10, 40):
+            best = clf.predict_topk(X[3000:3300], k=k)
+            np.testing.assert_array_equal(best[0][:, :own], labels[:, : min(k, own)])
+            np.testing.assert_array_equal(best[1][:, :own], p[:, : min(k, own)])
+
+    def test_weights_count(self, stream):
+        """Half of the rows have weight 0 and wrong labels: what is said is true of the others."""
+        X, y, _ = stream
+        wrong = np.where(np.arange(9000) % 2, y, (y * 7 + 3) % 400)
+        weight = (np.arange(9000) % 2).astype(float)
+        clf = LabelTreeClassifier(random_state=0)
+        clf.fit(X[:6000], wrong[:6000], sample_weight=weight[:6000])
+        labels, p = clf.predict_topk(X[6000:], k=1)
+        assert calibration_error(y[6000:], labels, p) < 0.1  # 0.2 if wrong ones counted

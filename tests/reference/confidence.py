@@ -7,6 +7,7 @@ from scipy.optimize import minimize
 
 SUREST = 16.0
 LOWEST, WIDTH, BINS = -16.0, 0.25, 128
+PRIOR = 10.0
 
 
 def sigmoid(z):
@@ -48,12 +49,12 @@ class Calibration:
 
         def misfit(curve):
             z = x @ curve
-            prior = ((curve - [1, 1, 0]) ** 2).sum() / 2
+            prior = PRIOR * ((curve - [1, 1, 0]) ** 2).sum() / 2
             return (weight * (np.logaddexp(0, z) - right * z)).sum() + prior
 
         def slope(curve):
             p = 1 / (1 + np.exp(-x @ curve))
-            return x.T @ (weight * (p - right)) + curve - [1, 1, 0]
+            return x.T @ (weight * (p - right)) + PRIOR * (curve - [1, 1, 0])
 
         bounds = [(0, None), (0, None), (None, None)]
         self.curve = minimize(misfit, self.curve, jac=slope, bounds=bounds, tol=1e-12).x
@@ -92,10 +93,9 @@ class Confidence:
         """Return the probabilities of candidates, best first, and of labels found beside them."""
         if not self.exclusive:
             p = [self.others.probability(self.slope * s + self.shift) for s in [*scores, *more]]
-            return [
-                min(one, p[max(0, len(scores) - 1)]) if i >= len(scores) else one
-                for i, one in enumerate(p)
-            ]
+            for i in range(max(1, len(scores)), len(p)):
+                p[i] = min(p[i], p[i - 1])
+            return p
         z = self.shares(scores)
         first = self.best.probability(z[0])
         others = [min(first, self.others.probability(one)) for one in z[1:]]

@@ -302,14 +302,15 @@ class LabelTree:
 
     def topk(self, x, k):
         """The k best labels and their probabilities."""
-        alone = not self.exclusive and len(self.trees) == 1 and not self.index
+        decides_alone = len(self.trees) == 1 and not self.index and not self.use_scorers
+        alone = decides_alone and not self.exclusive
         candidates, evidence = self.gather(x, k if alone else 0)
         best = sorted((evidence(label) for label in candidates), reverse=True)
         few = len(best) <= USUAL or len(best) == len(self.counts)
         bound = -math.inf if few else min(best[USUAL - 1], best[0] - self.hopeless)
         hopeful = [label for label in candidates if evidence(label) >= bound]
         scores = self.scores(x, hopeful, evidence)
-        more = {}  # labels beside these, where more are asked for
+        more, others = {}, {}  # labels beside these, where more are asked for
         enough = min(k, len(self.counts))
         if len(hopeful) < enough:
             rest = [label for label in candidates if label not in hopeful]
@@ -317,8 +318,8 @@ class LabelTree:
         if len(candidates) < enough:
             wide, evidence = self.gather(x, k)
             rest = [label for label in wide if label not in candidates]
-            more |= self.scores(x, rest, evidence)
-        if not scores and not more:
+            others = self.scores(x, rest, evidence)
+        if not scores and not others:
             scores = {min(self.counts): 0.0}
 
         def ranked(scores):  # of equals, which rounding may tell apart, the lowest label
@@ -326,10 +327,10 @@ class LabelTree:
 
         p = self.confidence.weigh(
             [scores[label] for label in ranked(scores)],
-            [more[label] for label in ranked(more)],
+            [*(more[label] for label in ranked(more)), *(others[one] for one in ranked(others))],
             len(self.counts),
         )
-        return list(zip(ranked(scores) + ranked(more), p, strict=True))[:k]
+        return list(zip(ranked(scores) + ranked(more) + ranked(others), p, strict=True))[:k]
 
     def learn(self, x, labels, h=1.0, row=None):
         """Return what was predicted before; `row` tells examples apart that come again."""
@@ -337,7 +338,8 @@ class LabelTree:
             self.bank.observe(x, h)
         predicted = next((label for label, _ in self.topk(x, 1)), None) if self.counts else None
         several = self.again or self.more
-        late = self.dual and self.calibrated and several and mix64(row) % 16 == 0
+        spared = several and row >= 256 and mix64(row) % 16 == 0
+        late = self.dual and self.calibrated and spared
         if h == 0 or not labels or (late and self.again < 2 and self.more):
             return predicted
         new = not self.again or (late and self.again <= 2)
