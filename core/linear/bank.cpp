@@ -175,13 +175,22 @@ void Bank::observe(const Matrix& X, std::size_t row, float weight, ExampleBuffer
     total_weight_ += weight;
     total_norm_ += double{weight} * entry.squared_norm;
   }
-  entry.rate = total_norm_ > 0.0 ? static_cast<float>(std::sqrt(total_weight_ / total_norm_)) : 1.0f;
+  entry.rate = rate();
   if (!documents_ || !counting_) return;
   if (counted_ahead_ > 0) {
     --counted_ahead_;
   } else {
     documents_->count({out.slots_.data() + entry.key_begin, entry.size - 1});
   }
+}
+
+float Bank::rate() const {
+  return total_norm_ > 0.0 ? static_cast<float>(std::sqrt(total_weight_ / total_norm_)) : 1.0f;
+}
+
+void Bank::encode_again(const Matrix& X, std::size_t row, ExampleBuffer& out) const {
+  encode(X, row, out);
+  out.entries_.back().rate = rate();
 }
 
 // Weighs and scales the features of the example that is being encoded, without the constant.

@@ -75,6 +75,8 @@ class Bank {
   // features never observed are left out, so they cannot meet another feature's weights.
   void observe(const Matrix& X, std::size_t row, float weight, ExampleBuffer& out);
   void encode(const Matrix& X, std::size_t row, ExampleBuffer& out) const;
+  // Encodes a row that was observed before, to learn from it again.
+  void encode_again(const Matrix& X, std::size_t row, ExampleBuffer& out) const;
 
   // Adds an indicator feature, numbered apart from the features of rows, to the one example that
   // was encoded; Example views made before are void.
@@ -118,6 +120,7 @@ class Bank {
   void require_room(std::uint64_t models) const;
   float step_size(std::size_t model, float weight, const Rule& rule);
   float weighed_C(float weight, const Rule& rule) const;
+  float rate() const;
   void note_largest(const Matrix& X, std::size_t row);
   void weigh(ExampleBuffer& out, ExampleBuffer::Entry& entry) const;
 

@@ -65,7 +65,9 @@ void Confidence::weigh_shares(std::span<ScoredLabel> scored, std::size_t candida
   const float largest = scored[0].score;
   double behind = 0.0;  // the others' part of the total, where the best has 1
   for (std::size_t i = 1; i < candidates; ++i) behind += std::exp(double{scored[i].score} - largest);
-  const double first = logistic(best_.log_odds(log_odds_of(0.0, behind)));
+  const double more_than_equal = std::min(1.0, 1.001 / static_cast<double>(labels));
+  const double first =
+      std::max(more_than_equal, logistic(best_.log_odds(log_odds_of(0.0, behind))));
   double sum = 0.0;
   for (std::size_t i = 1; i < candidates; ++i) {
     const double score = double{scored[i].score} - largest;

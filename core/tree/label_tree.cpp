@@ -34,7 +34,8 @@ LabelTree::LabelTree(const BankParams& bank, const LabelTreeParams& params)
     : TreeLearner(bank),
       params_(params),
       index_(params.index_length, bank_.slots(), bank.frozen),
-      confidence_(params.exclusive, params.slope, params.shift) {
+      confidence_(params.exclusive, params.slope, params.shift),
+      reservoir_(params.replay, params.seed) {
   for (std::size_t tree = 0; tree < params.trees; ++tree) {
     trees_.emplace_back(params.alpha, params.exclusive, is_dual() ? params.slope : 1.0f,
                         params.seed + tree);
@@ -328,7 +329,6 @@ void LabelTree::train_scorers(std::span<const LabelId> y, float weight, Scratch&
 void LabelTree::learn_pairs(std::span<const LabelId> y, float weight, bool settled,
                             Scratch& scratch) {
   RowPairs& pairs = scratch.pairs;
-  pairs.assign(pairs_.of(scratch.row));
   if (!settled) {
     if (params_.scorers) {
       for (const LabelId label : scratch.candidates[0].labels) {
@@ -339,7 +339,6 @@ void LabelTree::learn_pairs(std::span<const LabelId> y, float weight, bool settl
     pairs.settle();
   }
   pairs.learn(scratch.examples, weight, params_.scorer, bank_, scratch.blocks);
-  if (again_ || more_) pairs_.keep(scratch.row, y, pairs);
 }
 
 // Whether the labels of an example have their leaves, and its candidates their scorers.
@@ -372,19 +371,22 @@ void LabelTree::make_places(std::span<const LabelId> y, Scratch& scratch) {
 
 // The true label learns even if it was missed. Of a set this would favour labels that are often
 // missed: nothing weighs against it when they should not be predicted.
-void LabelTree::add_missed(std::span<const LabelId> y, float weight, Scratch& scratch) {
+void LabelTree::add_missed(std::span<const LabelId> y, Scratch& scratch) const {
+  if (!params_.exclusive && !is_dual()) return;
   Candidates& candidates = scratch.candidates[0];
   for (const LabelId label : y) {
-    const bool found = contains(candidates.labels, label);
-    if (is_new(scratch.row)) {
-      std::atomic_ref(sought_).fetch_add(weight, std::memory_order_relaxed);
-      if (found) std::atomic_ref(found_).fetch_add(weight, std::memory_order_relaxed);
-    }
-    if (!found && (params_.exclusive || is_dual()) && read_relaxed(counts_[label]) > 0.0) {
-      const auto lock = lock_index();
-      candidates.evidence[candidates.place(label)] =
-          prior(label, candidates.unfound, scratch.similar);
-    }
+    if (contains(candidates.labels, label) || read_relaxed(counts_[label]) == 0.0) continue;
+    const auto lock = lock_index();
+    candidates.evidence[candidates.place(label)] =
+        prior(label, candidates.unfound, scratch.similar);
+  }
+}
+
+void LabelTree::count_found(std::span<const LabelId> y, float weight, const Scratch& scratch) {
+  for (const LabelId label : y) {
+    std::atomic_ref(sought_).fetch_add(weight, std::memory_order_relaxed);
+    if (!contains(scratch.candidates[0].labels, label)) continue;
+    std::atomic_ref(found_).fetch_add(weight, std::memory_order_relaxed);
   }
 }
 
@@ -408,7 +410,8 @@ void LabelTree::learn_set(std::span<const LabelId> y, float weight, bool ranked,
     if (params_.calibrated && is_first && (!is_dual() || again_ || !more_)) {
       note_confidence(y, weight, scratch);
     }
-    add_missed(y, weight, scratch);
+    if (is_first) count_found(y, weight, scratch);
+    add_missed(y, scratch);
     kept_.keep(scratch.row, candidates.labels, candidates.evidence);
   }
   if (!has_places(y, scratch)) {
@@ -418,7 +421,9 @@ void LabelTree::learn_set(std::span<const LabelId> y, float weight, bool ranked,
   }
   const bool indexed = params_.index_length > 0;
   if (is_dual()) {
+    scratch.pairs.assign(pairs_.of(scratch.row));
     learn_pairs(y, weight, settled, scratch);
+    if (again_ || more_) pairs_.keep(scratch.row, y, scratch.pairs);
   } else if (params_.scorers) {
     train_scorers(y, weight, scratch);
   }
@@ -431,6 +436,59 @@ void LabelTree::learn_set(std::span<const LabelId> y, float weight, bool ranked,
   if (!indexed || !is_first) return;
   const std::unique_lock adding(index_mutex_);
   for (const LabelId label : y) index_.add(label, scratch.examples[0], weight);
+}
+
+// In a stream two rows of the past are learned again after each new one, which takes as long as three passes.
+void LabelTree::after_row(const Matrix& X, std::size_t row, std::span<const LabelId> y,
+                          float weight, Scratch& scratch) {
+  if (!reservoir_.is_kept() || again_ || more_ || one_matrix_) return;
+  Reservoir::Row& old = scratch.replayed;
+  {
+    const std::lock_guard lock(reservoir_mutex_);
+    reservoir_.add(X, row, y, weight, is_dual() ? scratch.pairs.all() : std::span<const DualPair>());
+  }
+  for (int i = 0; i < replays; ++i) {
+    std::size_t place;
+    {
+      const std::lock_guard lock(reservoir_mutex_);
+      if (reservoir_.empty()) return;
+      place = reservoir_.draw(old);
+    }
+    const std::int64_t ends[2] = {0, static_cast<std::int64_t>(old.features.size())};
+    const bool dense = old.features.size() != old.values.size();
+    const Matrix one{dense ? nullptr : ends, old.features.data(), old.values.data(), 1, X.cols};
+    {
+      const std::lock_guard lock(observing_);
+      scratch.examples.clear();
+      bank_.encode_again(one, 0, scratch.examples);
+    }
+    learn_again(old, scratch);
+    if (!is_dual()) continue;
+    const std::lock_guard lock(reservoir_mutex_);
+    reservoir_.keep_pairs(place, old, scratch.pairs.all());
+  }
+}
+
+// As in a later pass: the index knows the row, and nothing is counted.
+void LabelTree::learn_again(const Reservoir::Row& row, Scratch& scratch) {
+  std::shared_lock lock(growth_);
+  gather(0, row.labels, row.weight, scratch);
+  add_missed(row.labels, scratch);
+  if (!has_places(row.labels, scratch)) {
+    lock.unlock();
+    make_places(row.labels, scratch);
+    lock.lock();
+  }
+  if (is_dual()) {
+    scratch.pairs.assign(row.pairs);
+    return learn_pairs(row.labels, row.weight, false, scratch);
+  }
+  if (params_.scorers) train_scorers(row.labels, row.weight, scratch);
+  if (params_.index_length > 0) return;
+  for (const ChoiceTree& tree : trees_) {
+    tree.learn(row.labels, scratch.examples, row.weight, params_.tree, bank_, scratch.above,
+               scratch.blocks);
+  }
 }
 
 // Of one tree that decides alone.
@@ -493,6 +551,9 @@ void LabelTree::visit_state(StateVisitor& state) {
   state.value("again", again_);
   if (params_.calibrated) {
     confidence_.visit_state(state, !bank_.params().frozen && !state.freezing());
+  }
+  if (reservoir_.is_kept() && !bank_.params().frozen && !state.freezing()) {
+    reservoir_.visit_state(state, bank_.params().features, labels(), bank_.models());
   }
   if (is_dual() && !bank_.params().frozen && !state.freezing()) {
     state.value("more", more_);

@@ -19,6 +19,7 @@
 #include "tree/confidence.hpp"
 #include "tree/kept_candidates.hpp"
 #include "tree/label_index.hpp"
+#include "tree/reservoir.hpp"
 #include "tree/tree_learner.hpp"
 
 namespace labeltree {
@@ -42,6 +43,7 @@ struct LabelTreeParams {
   bool scorers = true;     // without them, trees and index decide
   bool exclusive = true;   // rows have one label each: candidates compete in a softmax
   bool calibrated = true;  // whether probabilities are learned from those stated before
+  std::size_t replay = 0;  // bytes for rows of a stream that are learned again; 0: none
   std::uint64_t seed = 0;
 };
 
@@ -69,6 +71,8 @@ class LabelTree : public TreeLearner {
   void start_pass(bool again, std::size_t rows, bool more) override;
   void set_labels(std::size_t labels) override;
   void learn_set(std::span<const LabelId> y, float weight, bool ranked, Scratch& scratch) override;
+  void after_row(const Matrix& X, std::size_t row, std::span<const LabelId> y, float weight,
+                 Scratch& scratch) override;
   void rank(std::size_t k, Scratch& scratch) const override;
   void all_probabilities(Scratch& scratch, float* p) const override;
   void trace(Scratch& scratch) const override;
@@ -79,6 +83,7 @@ class LabelTree : public TreeLearner {
   static constexpr std::uint32_t none = 0xffffffffu;
   static constexpr std::size_t usual = 5;    // labels asked for: fewer take the same search
   static constexpr std::uint64_t joining = 2;  // passes before late rows are learned
+  static constexpr int replays = 2;            // of old rows, for each new one of a stream
 
   bool is_late(std::size_t row) const;
   bool is_held_back(std::size_t row) const { return more_ && again_ < joining && is_late(row); }
@@ -93,7 +98,9 @@ class LabelTree : public TreeLearner {
   void widen(std::size_t k, Scratch& scratch) const;
   std::shared_lock<std::shared_mutex> lock_index() const;
   float prior(LabelId label, float unfound, const Similar& similar) const;
-  void add_missed(std::span<const LabelId> y, float weight, Scratch& scratch);
+  void count_found(std::span<const LabelId> y, float weight, const Scratch& scratch);
+  void add_missed(std::span<const LabelId> y, Scratch& scratch) const;
+  void learn_again(const Reservoir::Row& row, Scratch& scratch);
   void score(Scratch& scratch) const;
   void train_scorers(std::span<const LabelId> y, float weight, Scratch& scratch);
   bool is_dual() const { return params_.scorer.update == Update::dual; }
@@ -117,6 +124,8 @@ class LabelTree : public TreeLearner {
   std::uint64_t more_ = 0;             // whether rows will come once more
   KeptCandidates kept_;                // of the rows, in a later pass
   KeptPairs pairs_;                    // dual: of the rows
+  Reservoir reservoir_;                // of the rows of a stream
+  std::mutex reservoir_mutex_;
 };
 
 }  // namespace labeltree

@@ -45,7 +45,10 @@ void TreeLearner::learn_row(const Matrix& X, const LabelSets& y, std::size_t row
     *predicted = scratch.ranked.empty() ? no_label : scratch.ranked[0].label;
   }
   if (probability != nullptr && !y[row].empty()) *probability = probability_of(y[row][0], scratch);
-  if (weight > 0.0f && !y[row].empty()) learn_set(y[row], weight, ranked, scratch);
+  if (weight > 0.0f && !y[row].empty()) {
+    learn_set(y[row], weight, ranked, scratch);
+    after_row(X, row, y[row], weight, scratch);
+  }
   std::atomic_ref(examples_).fetch_add(1, std::memory_order_relaxed);
 }
 

@@ -18,6 +18,7 @@
 #include "tree/candidates.hpp"
 #include "tree/dual_pairs.hpp"
 #include "tree/label_index.hpp"
+#include "tree/reservoir.hpp"
 #include "tree/scored_label.hpp"
 #include "tree/search.hpp"
 #include "tree/walk.hpp"
@@ -82,6 +83,7 @@ class TreeLearner : public Learner {
     std::vector<Candidates> few;         // where more are looked for
     std::vector<std::pair<std::size_t, std::size_t>> own;
     RowPairs pairs;
+    Reservoir::Row replayed;
     std::vector<std::uint32_t> order;
     Above above;
     Similar similar;
@@ -98,6 +100,10 @@ class TreeLearner : public Learner {
 
   // Learns an example of one label. `seen` tells whether the label was learned before.
   virtual void learn_one(LabelId /*y*/, float /*weight*/, bool /*seen*/, Scratch& /*scratch*/) {}
+
+  // Called after a row was learned.
+  virtual void after_row(const Matrix& /*X*/, std::size_t /*row*/, std::span<const LabelId> /*y*/,
+                         float /*weight*/, Scratch& /*scratch*/) {}
 
   // Counts an example of a label, in any thread; returns whether there was one before.
   bool count(LabelId y, float weight);
@@ -130,6 +136,7 @@ class TreeLearner : public Learner {
   mutable Pool<Scratch> scratch_;
   std::shared_mutex growth_;
   bool together_ = false;  // whether several threads learn at this moment
+  std::mutex observing_;
   bool one_matrix_ = false;   // whether passes go over one matrix, whose rows have numbers
   std::uint64_t passed_ = 0;  // rows learned in this pass
 
@@ -137,7 +144,6 @@ class TreeLearner : public Learner {
   void learn_row(const Matrix& X, const LabelSets& y, std::size_t row, std::size_t number,
                  float weight, LabelId* predicted, float* probability, Scratch& scratch);
 
-  std::mutex observing_;
   std::atomic<std::size_t> learned_labels_ = 0;
   std::uint64_t examples_ = 0;
 };

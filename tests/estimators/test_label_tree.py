@@ -226,3 +226,54 @@ class TestProbabilities:
         clf.fit(X[:6000], wrong[:6000], sample_weight=weight[:6000])
         labels, p = clf.predict_topk(X[6000:], k=1)
         assert calibration_error(y[6000:], labels, p) < 0.1  # 0.2 if wrong ones counted
+
+
+class TestReplay:
+    """A stream learns rows of its past again, in bounded memory."""
+
+    @pytest.fixture
+    def stream(self):
+        return make_multiclass(
+            5000, 200, n_features=400, nnz=6, noise=0.5, skew=0.5, random_state=2
+        )
+
+    @staticmethod
+    def bytes_kept(clf):
+        arrays = clf._learner.state()
+        return sum(a.nbytes for name, a in arrays.items() if name.startswith("replay"))
+
+    @pytest.mark.parametrize("index_length", [0, None])
+    def test_precision_gains(self, stream, index_length):
+        X, y = stream
+        scores = [
+            LabelTreeClassifier(replay=replay, index_length=index_length, random_state=0)
+            .partial_fit(X[:4000], y[:4000])
+            .score(X[4000:], y[4000:])
+            for replay in (0, 64)
+        ]
+        assert scores[1] > scores[0] + 0.01, scores
+
+    @pytest.mark.parametrize("update", ["adaptive", "dual"])
+    def test_memory_is_bounded(self, stream, update):
+        X, y = stream
+        X, y = sp.vstack([X] * 8).tocsr(), np.tile(y, 8)
+        clf = LabelTreeClassifier(replay=1, random_state=0, update=update).partial_fit(X, y)
+        assert 2**18 < self.bytes_kept(clf) < 2**20
+        numbers = clf._learner.state()["replay_number"]
+        assert len(np.unique(numbers)) == len(numbers)
+        assert abs(numbers.mean() / len(y) - 0.5) < 0.1  # of all times alike
+
+    def test_rows_are_no_part_of_what_was_fitted_or_compiled(self, stream):
+        X, y = stream
+        clf = LabelTreeClassifier(random_state=0).fit(X, y)
+        assert self.bytes_kept(clf) < 100
+        clf.partial_fit(X[:100], y[:100])
+        assert self.bytes_kept(clf) > 1000
+        assert self.bytes_kept(clf.compile()) == 0
+
+    def test_announced_passes_keep_none(self, stream):
+        X, y = stream
+        clf = LabelTreeClassifier(random_state=0)
+        clf.begin_pass(again=False, more=True)
+        clf.partial_fit(X, y)
+        assert self.bytes_kept(clf) < 100

@@ -97,7 +97,7 @@ class Confidence:
                 p[i] = min(p[i], p[i - 1])
             return p
         z = self.shares(scores)
-        first = self.best.probability(z[0])
+        first = max(self.best.probability(z[0]), min(1, 1.001 / labels))
         others = [min(first, self.others.probability(one)) for one in z[1:]]
         if sum(others) > 1 - first:
             others = [one * (1 - first) / sum(others) for one in others]

@@ -5,6 +5,7 @@ import math
 from tests.reference.confidence import Confidence
 from tests.reference.linear import CONSTANT, LinearBank
 from tests.reference.probability_tree import mix64
+from tests.reference.reservoir import Reservoir
 
 WIDTH = 8
 SMALLEST = 1e-6
@@ -12,6 +13,7 @@ SUREST = 16.0
 GAP = 1.0
 NOISE = 0.05
 USUAL = 5
+REPLAYS = 2
 
 
 def sigmoid(p):
@@ -234,8 +236,11 @@ class LabelTree:
         slope=1.0,
         shift=0.0,
         calibrated=False,
+        replay=0,
+        dense_size=0,
         seed=0,
     ):
+        self.reservoir = Reservoir(replay, seed, dense_size)
         self.calibrated, self.dual = calibrated, scorer["update"] == "dual"
         self.confidence = Confidence(exclusive=exclusive, slope=slope, shift=shift)
         self.pairs = {}  # dual: row -> model -> (answer, dual variable)
@@ -364,7 +369,27 @@ class LabelTree:
             self.counts[label] = self.counts.get(label, 0.0) + h
             if self.index and new:
                 self.index.add(label, self.features(x), h)
+        if self.reservoir.limit and not several:
+            self.reservoir.add(x, labels, h, self.pairs.get(row, {}))
+            for _ in range(REPLAYS):
+                if self.reservoir.rows:
+                    self.learn_again(*self.reservoir.draw()[1:])
+                    self.reservoir.make_room(0)
         return predicted
+
+    def learn_again(self, x, labels, h, pairs):
+        """Learn a row of the past as in a later pass."""
+        candidates, evidence = self.gather(x, 0, labels, h)
+        if self.exclusive or self.dual:
+            candidates += [label for label in labels if label not in candidates]
+        if self.dual:
+            self.learn_pairs(x, labels, h, candidates, pairs, settled=False)
+            return
+        if self.use_scorers:
+            self.train_scorers(x, labels, h, candidates, evidence)
+        if not self.index:
+            for tree in self.trees:
+                tree.learn(labels, x, h)
 
     def learn_pairs(self, x, labels, h, candidates, pairs, *, settled):
         """Take exact steps for all models that the row is shown to, settled after two passes."""

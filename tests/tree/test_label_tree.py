@@ -45,6 +45,7 @@ def make_core(
     slope=1.0,
     shift=0.0,
     calibrated=False,
+    replay=0,
     seed=0,
     **bank,
 ):
@@ -67,6 +68,7 @@ def make_core(
         slope=slope,
         shift=shift,
         calibrated=calibrated,
+        replay=replay,
         seed=seed,
     )
     core.resize(labels)
@@ -151,7 +153,7 @@ class TestReference:
         if negate:
             X = X * np.random.default_rng(0).choice([-1, 1], X.shape, p=[0.2, 0.8])
         params["exclusive"] = not sets
-        reference = Reference(tree, scorer, scale, **params)
+        reference = Reference(tree, scorer, scale, dense_size=D if dense else 0, **params)
         core = make_core(labels, D, tree, scorer, layout=layout, scale=scale, **params)
         if organize:
             core.organize(as_rows(X, dense=dense), as_sets(y))
@@ -216,6 +218,33 @@ class TestReference:
             assert state[f"{name}_examples"] == expected.examples > 5
             assert abs(expected.curve - [1, 1, 0]).max() > 0.05
             np.testing.assert_allclose(state[f"{name}_curve"], expected.curve, rtol=0.03, atol=0.03)
+
+    @pytest.mark.parametrize("replay", [10**6, 8000])
+    @pytest.mark.parametrize(
+        "how",
+        [
+            {"trees": 2},
+            {"index_length": 20, "dense": False},
+            {"sets": True, "dense": False, "scale": "max"},
+            {"sets": True, "tree": DUAL, "scorer": DUAL, "slope": 3.0, "layout": "lines"},
+            {"weight": np.linspace(0, 2, 120), "calibrated": True},
+            {"scorers": False, "sets": True},
+        ],
+        ids=str,
+    )
+    def test_rows_of_the_past_are_learned_again(self, replay, how):
+        core, reference = self.compare(n=120, replay=replay, **how)
+        state = core.state()
+        rows = reference.reservoir.rows
+        assert state["replay_number"].tolist() == [row[0] for row in rows]
+        assert len(rows) == (120 if replay == 10**6 and "weight" not in how else len(rows)) > 5
+        pairs = sum(len(row[4]) for row in rows)
+        assert len(state["replay_alpha"]) == pairs
+        assert (pairs > 0) == ("tree" in how)
+
+    def test_without_replay_nothing_is_kept(self):
+        core, _ = self.compare(n=50)
+        assert not [name for name in core.state() if name.startswith("replay")]
 
     def compare_state(self, core, reference, labels):
         state = core.state()

@@ -97,6 +97,11 @@ class LabelTreeClassifier(TreeClassifier):
         on sparse rows of unit length, whose steps are plain, and 0.1 for other sets.
     threshold : float, default=0.5
         Labels of a set are predicted from this probability on.
+    replay : int, default=64
+        Megabytes for rows of a stream that are learned again: after each row of `partial_fit` two
+        that came before, any of them, which takes twice the time and gains precision. They are
+        saved with the model, so that it can go on; `compile` leaves them out. 0 keeps no rows.
+        `fit`, and passes that `begin_pass` announces, learn all rows again anyway, and keep none.
     scale, layout, bits
         As for `OneAgainstAllClassifier`, but for `fit` tables have eight times as many weights, at
         most 2 ** 26, and of sparse rows no more than they are likely to use; twice as many, of
@@ -151,6 +156,7 @@ class LabelTreeClassifier(TreeClassifier):
         "C": [Interval(Real, 0, None, closed="neither")],
         "scorer_step": [Interval(Real, 0, None, closed="neither"), None],
         "threshold": [Interval(Real, 0, 1, closed="both")],
+        "replay": [Interval(Integral, 0, 2**20, closed="both")],
         "learn_jobs": [Integral],
     }
     _settled: ClassVar[tuple[str, ...]] = (
@@ -167,6 +173,7 @@ class LabelTreeClassifier(TreeClassifier):
         "C": 0.3,
         "candidates_": 10,
         "calibrated_": False,
+        "replay": 0,
     }
     _changeable: ClassVar[tuple[str, ...]] = (
         *TreeClassifier._changeable,
@@ -199,6 +206,7 @@ class LabelTreeClassifier(TreeClassifier):
         step: float | None = None,
         scorer_step: float | None = None,
         threshold: float = 0.5,
+        replay: int = 64,
         scale: Literal["auto", "max", "none", "unit", "idf"] = "auto",
         layout: Literal["auto", "dense", "hashed"] = "auto",
         bits: int | None = None,
@@ -222,6 +230,7 @@ class LabelTreeClassifier(TreeClassifier):
         self.step = step
         self.scorer_step = scorer_step
         self.threshold = threshold
+        self.replay = replay
         self.scale = scale
         self.layout = layout
         self.bits = bits
@@ -284,6 +293,7 @@ class LabelTreeClassifier(TreeClassifier):
             scorers=fixed["scorers"],
             exclusive=not self.multilabel_,
             calibrated=self.calibrated_,
+            replay=fixed["replay"] * 2**20,
             seed=self.seed_,
         )
 

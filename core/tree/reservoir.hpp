@@ -1,0 +1,59 @@
+// Rows of a stream, kept to be learned again.
+//
+// A sample of all rows so far, each as likely to be in it as any other (Vitter's algorithm R), in a bounded
+// amount of memory. Everything random comes from one saved state, so that a stream that is resumed
+// draws what it would have drawn.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "labels.hpp"
+#include "matrix.hpp"
+#include "state.hpp"
+#include "tree/dual_pairs.hpp"
+
+namespace labeltree {
+
+class Reservoir {
+ public:
+  Reservoir(std::size_t bytes, std::uint64_t seed) : limit_(bytes), random_(seed) {}
+
+  struct Row {
+    std::uint64_t number = 0;             // of all rows that were added or not
+    float weight = 0.0f;
+    std::vector<std::uint32_t> features;  // of a sparse row
+    std::vector<float> values;
+    std::vector<LabelId> labels;
+    std::vector<DualPair> pairs;          // what the dual rule remembers of it
+  };
+
+  bool is_kept() const { return limit_ > 0; }
+  bool empty() const { return rows_.empty(); }
+
+  // Adds a row, or not, as chance will have it; others make room for it.
+  void add(const Matrix& X, std::size_t row, std::span<const LabelId> labels, float weight,
+           std::span<const DualPair> pairs);
+
+  // Copies any of the rows, of which there must be one; returns its place.
+  std::size_t draw(Row& out);
+  // Has the row that was drawn remember other pairs, if it is still in its place.
+  void keep_pairs(std::size_t place, const Row& drawn, std::span<const DualPair> pairs);
+
+  void visit_state(StateVisitor& state, std::size_t features, std::size_t labels,
+                   std::size_t models);
+
+ private:
+  static std::size_t size_of(const Row& row);
+  void make_room(std::size_t bytes);
+
+  std::size_t limit_;         // bytes
+  std::size_t bytes_ = 0;
+  std::uint64_t random_;
+  std::uint64_t seen_ = 0;    // rows
+  std::vector<Row> rows_;
+};
+
+}  // namespace labeltree

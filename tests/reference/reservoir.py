@@ -1,0 +1,40 @@
+"""Rows of a stream that are learned again, slow and obvious."""
+
+from tests.reference.probability_tree import mix64
+
+EACH = 176  # bytes of a row beside its features, values, labels and dual variables
+
+
+class Reservoir:
+    """Rows are (number, x, labels, weight, pairs); `pairs` is the row's own dict, if any."""
+
+    def __init__(self, limit, seed, dense_size):
+        self.limit, self.random, self.dense_size = limit, seed, dense_size
+        self.rows, self.seen = [], 0
+
+    def next(self, n):
+        self.random = (self.random + 0x9E3779B97F4A7C15) % 2**64
+        return mix64(self.random) % n
+
+    def size(self, row):
+        _, x, labels, _, pairs = row
+        values = 4 * self.dense_size if self.dense_size else 8 * len(x)
+        return EACH + values + 4 * len(labels) + 8 * len(pairs)
+
+    def make_room(self, size):
+        while self.rows and sum(map(self.size, self.rows)) + size > self.limit:
+            gone = self.next(len(self.rows))
+            self.rows[gone] = self.rows[-1]
+            self.rows.pop()
+
+    def add(self, x, labels, weight, pairs):
+        number, self.seen = self.seen, self.seen + 1
+        if len(self.rows) < number and self.next(self.seen) >= len(self.rows):
+            return
+        row = (number, x, labels, weight, pairs)
+        if self.size(row) <= self.limit:
+            self.make_room(self.size(row))
+            self.rows.append(row)
+
+    def draw(self):
+        return self.rows[self.next(len(self.rows))]
