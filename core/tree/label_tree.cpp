@@ -74,11 +74,11 @@ void LabelTree::add_scorer(LabelId label) {
 // share a line of a hashed table with a tree.
 void LabelTree::start_pass(bool again, std::size_t rows, bool more) {
   TreeLearner::start_pass(again, rows, more);
+  more_ = more;
   if (is_dual()) {
     if (!again) pairs_.reset();
     if (again || more) pairs_.resize(rows);
     again_ = again ? again_ + 1 : 0;
-    more_ = more;
     return;
   }
   const bool third = more || kept_.rows() > 0;  // a pass that gains from what is kept
@@ -540,6 +540,7 @@ TreeView LabelTree::view() const {
 
 void LabelTree::visit_state(StateVisitor& state) {
   TreeLearner::visit_state(state);
+  const bool learns = !bank_.params().frozen && !state.freezing();
   for (std::size_t tree = 0; tree < trees_.size(); ++tree) {
     trees_[tree].visit_state(state, "tree" + std::to_string(tree) + "_", labels(), bank_.models());
   }
@@ -550,15 +551,15 @@ void LabelTree::visit_state(StateVisitor& state) {
   state.value("found", found_);
   state.value("again", again_);
   if (params_.calibrated) {
-    confidence_.visit_state(state, !bank_.params().frozen && !state.freezing());
+    confidence_.visit_state(state, learns);
   }
-  if (reservoir_.is_kept() && !bank_.params().frozen && !state.freezing()) {
-    reservoir_.visit_state(state, bank_.params().features, labels(), bank_.models());
-  }
-  if (is_dual() && !bank_.params().frozen && !state.freezing()) {
-    state.value("more", more_);
+  if (learns && (is_dual() || reservoir_.is_kept())) state.value("more", more_);
+  if (learns && is_dual()) {
     state.value("passed", passed_);
     pairs_.visit_state(state, bank_.models());
+  }
+  if (learns && reservoir_.is_kept()) {
+    reservoir_.visit_state(state, bank_.params().features, labels(), bank_.models());
   }
   if (!state.restoring()) return;
   const auto require = StateVisitor::require;

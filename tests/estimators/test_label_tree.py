@@ -234,7 +234,7 @@ class TestReplay:
     @pytest.fixture
     def stream(self):
         return make_multiclass(
-            5000, 200, n_features=400, nnz=6, noise=0.5, skew=0.5, random_state=2
+            5000, 500, n_features=200, nnz=4, noise=0.5, skew=0.5, random_state=2
         )
 
     @staticmethod
