@@ -1,6 +1,7 @@
 // The labels of some rows, borrowed from the caller.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 
@@ -21,5 +22,9 @@ struct LabelSets {
     return {id + offset[row], static_cast<std::size_t>(offset[row + 1] - offset[row])};
   }
 };
+
+inline bool contains(std::span<const LabelId> labels, LabelId label) {
+  return std::find(labels.begin(), labels.end(), label) != labels.end();
+}
 
 }  // namespace labeltree

@@ -3,19 +3,17 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tree/log_odds.hpp"
+
 namespace labeltree {
 namespace {
-
-bool contains(std::span<const LabelId> labels, LabelId label) {
-  return std::find(labels.begin(), labels.end(), label) != labels.end();
-}
 
 double logistic(double log_odds) { return 1.0 / (1.0 + std::exp(-log_odds)); }
 
 // The log-odds of a share exp(score) of a total; `rest` is the total without it.
 float log_odds_of(double score, double rest) {
-  constexpr double surest = 16.0;
-  return static_cast<float>(std::clamp(score - std::log(std::max(rest, 1e-30)), -surest, surest));
+  constexpr double most = surest;
+  return static_cast<float>(std::clamp(score - std::log(std::max(rest, 1e-30)), -most, most));
 }
 
 }  // namespace
