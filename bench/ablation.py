@@ -31,7 +31,13 @@ VARIANTS = {
     "candidates=5": {"candidates": 5},
     "candidates=20": {"candidates": 20},
     "min_gradient=0": {"min_gradient": 0.0},
+    "adaptive update": {"update": "adaptive"},
+    "dual update": {"update": "dual"},
+    "stream": {"stream": True},
+    "stream, replay=0": {"stream": True, "replay": 0},
 }
+
+SETTLED = {"update": "scorer_update_"}  # where a model tells what it chose, if by another name
 
 INTRODUCTION = """# What each part of LabelTreeClassifier is worth
 
@@ -44,7 +50,8 @@ a shared machine.
 
 Where a setting is what the default chooses for that data set, the cell says "same": only sparse
 rows of unit length have an index, and with it one tree; the others have three. "No index" turns
-one tree into three where there was an index. A dash stands where nothing was measured.
+one tree into three where there was an index. A dash stands where nothing was measured. "Stream" is
+one pass of `partial_fit` in the order of the file, with rows that are learned again and without.
 """
 
 
@@ -53,7 +60,7 @@ def measure(parts, parameters, default):
 
     None in place of the figures where the parameters are what the default model chose.
     """
-    settled = {f"{name}_": value for name, value in parameters.items()}
+    settled = {SETTLED.get(name, f"{name}_"): value for name, value in parameters.items()}
     if default and all(getattr(default, name, None) == settled[name] for name in settled):
         return None, default
     precision, training, prediction, clf = fit_and_predict(*parts, **parameters)

@@ -27,10 +27,11 @@ TOKENS = "stdlib_tokens"
 TOKENS_ERROR = 0.58
 
 
-def fit_and_predict(X, y, X_test, y_test, **parameters):
+def fit_and_predict(X, y, X_test, y_test, *, stream=False, **parameters):
     """Return precision at 1, 3, 5, the seconds of training and of prediction, and the model."""
     start = time.perf_counter()
-    clf = LabelTreeClassifier(random_state=0, **parameters).fit(X, y)
+    clf = LabelTreeClassifier(random_state=0, **parameters)
+    (clf.partial_fit if stream else clf.fit)(X, y)
     trained = time.perf_counter()
     labels, _ = clf.predict_topk(X_test, k=5)
     seconds = time.perf_counter() - trained
