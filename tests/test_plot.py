@@ -115,3 +115,9 @@ def test_pictures_are_written_whole(runs, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["depth.svg"]
     with pytest.raises(ValueError, match="at least one run"):
         plot.learning_curve()
+
+
+def test_reliability_draws_what_the_metric_returns():
+    found = metrics.reliability([1, 2, 3], [[1], [2], [1]], [[0.9], [0.9], [0.2]])
+    points = plot.reliability(found).get_lines()[1]
+    np.testing.assert_allclose(points.get_ydata(), [0, 1])

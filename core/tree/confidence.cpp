@@ -66,11 +66,12 @@ void Confidence::weigh_shares(std::span<ScoredLabel> scored, std::size_t candida
   const double more_than_equal = std::min(1.0, 1.001 / static_cast<double>(labels));
   const double first =
       std::max(more_than_equal, logistic(best_.log_odds(log_odds_of(0.0, behind))));
+  const double less = 0.999 * first;  // so that the order shows
   double sum = 0.0;
   for (std::size_t i = 1; i < candidates; ++i) {
     const double score = double{scored[i].score} - largest;
     const float odds = log_odds_of(score, 1.0 + behind - std::exp(score));
-    scored[i].score = static_cast<float>(std::min(first, logistic(others_.log_odds(odds))));
+    scored[i].score = static_cast<float>(std::min(less, logistic(others_.log_odds(odds))));
     sum += scored[i].score;
   }
   scored[0].score = static_cast<float>(first);

@@ -42,11 +42,13 @@ void Reservoir::make_room(std::size_t bytes) {
   }
 }
 
-// Once rows had to go, a new one comes as often as an old one has stayed.
+// A new row comes as often as an old one has stayed, once there is no room to speak of. Rows so long
+// that many others would have to go for one are left out.
 void Reservoir::add(const Matrix& X, std::size_t row, std::span<const LabelId> labels, float weight,
                     std::span<const DualPair> pairs) {
   const std::uint64_t number = seen_++;
-  if (rows_.size() < number && next_random(random_) % seen_ >= rows_.size()) return;
+  const bool full = bytes_ + limit_ / 16 > limit_;
+  if (full && next_random(random_) % seen_ >= rows_.size()) return;
   Row added{number, weight, {}, {}, {labels.begin(), labels.end()}, {pairs.begin(), pairs.end()}};
   if (X.dense()) {
     added.values.assign(X.values + row * X.cols, X.values + (row + 1) * X.cols);
@@ -55,7 +57,7 @@ void Reservoir::add(const Matrix& X, std::size_t row, std::span<const LabelId> l
     added.values.assign(X.values + X.indptr[row], X.values + X.indptr[row + 1]);
   }
   const std::size_t size = size_of(added);
-  if (size > limit_) return;
+  if (size > limit_ / 64) return;
   make_room(size);
   bytes_ += size;
   rows_.push_back(std::move(added));
@@ -113,7 +115,7 @@ void Reservoir::visit_state(StateVisitor& state, std::size_t features, std::size
   const std::size_t n = number.size();
   require(weight.size() == n && feature_end.size() == n && value_end.size() == n &&
               label_end.size() == n && pair_end.size() == n && model.size() == alpha.size() &&
-              n <= seen_,
+              n <= seen_ && seen_ < std::uint64_t{1} << 63,
           "the arrays of the saved rows differ in length");
   std::vector<Row> rows(n);
   bytes_ = 0;

@@ -1,7 +1,7 @@
 // Rows of a stream, kept to be learned again.
 //
-// A sample of all rows so far, each as likely to be in it as any other (Vitter's algorithm R), in a bounded
-// amount of memory. Everything random comes from one saved state, so that a stream that is resumed
+// A sample of all rows so far, each about as likely to be in it as any other (Vitter's algorithm R, for
+// rows of different length), in a bounded amount of memory. Everything random comes from one saved state, so that a stream that is resumed
 // draws what it would have drawn.
 #pragma once
 

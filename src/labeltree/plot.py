@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from labeltree import metrics, modelfile
+from labeltree.metrics import Reliability
 from labeltree.progress import Progress
 
 try:
@@ -148,13 +149,14 @@ def precision_by_frequency(measured: dict[str, Any], ax: Axes | None = None) -> 
     return ax
 
 
-def reliability(measured: dict[str, Any], ax: Axes | None = None) -> Axes:
+def reliability(measured: dict[str, Any] | Reliability, ax: Axes | None = None) -> Axes:
     """Draw which share of predictions is right against their probability, with intervals.
 
     Parameters
     ----------
-    measured : dict
-        What `labeltree.cli.evaluate.evaluate` returns, or ``labeltree evaluate --json`` prints.
+    measured : Reliability or dict
+        What `labeltree.metrics.reliability` returns; or what `labeltree.cli.evaluate.evaluate`
+        does, or ``labeltree evaluate --json`` prints.
     ax : matplotlib Axes, optional
         Where to draw.
 
@@ -164,6 +166,9 @@ def reliability(measured: dict[str, Any], ax: Axes | None = None) -> Axes:
         What was drawn on. Bars: which share of predictions has such probabilities. Points of a
         well calibrated model lie on the diagonal.
     """
+    if isinstance(measured, Reliability):
+        bins = [row._asdict() for row in measured.bins]
+        measured = {"calibration": {"error": measured.error, "bins": bins}}
     if "calibration" not in measured:
         raise ValueError(
             "the model gives no probabilities: expected one of an estimator with predict_proba"

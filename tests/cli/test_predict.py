@@ -275,3 +275,15 @@ def test_rows_without_labels_are_left_out_of_an_evaluation(cli, spoken, tmp_path
 def test_a_resumed_model_keeps_its_algorithm(refused, spoken, tmp_path):
     arguments = ["train", spoken / "a.tsv", "--resume", spoken / "m", "-m", tmp_path / "m"]
     refused(*arguments, "--algorithm", "lom-tree", match="leave --algorithm out")
+
+
+def test_scores_of_sets_are_those_of_the_labels_predicted(cli, tmp_path):
+    data, model = tmp_path / "data.tsv", tmp_path / "m"
+    lines = [f"cat,pet\tit purrs {i}\ndog\tit barks {i}" for i in range(60)]
+    data.write_text("\n".join(lines) + "\n")
+    cli("train", data, "-m", model, "--label-separator", ",", "--quiet")
+    plain = [line.split(",") for line in cli("predict", model, data).out.splitlines()]
+    scored = [line.split("\t") for line in cli("predict", model, data, "--scores").out.splitlines()]
+    assert [sorted(row[::2]) for row in scored] == [sorted(row) for row in plain]
+    assert {len(row) for row in plain} == {1, 2}
+    assert all(float(score) >= 0.5 for row in scored for score in row[1::2])

@@ -277,3 +277,25 @@ class TestReplay:
         clf.begin_pass(again=False, more=True)
         clf.partial_fit(X, y)
         assert self.bytes_kept(clf) < 100
+
+    def test_long_rows_do_not_drive_out_the_others(self):
+        X, y = make_multiclass(3000, 50, n_features=200_000, nnz=5, random_state=0)
+        long = sp.csr_matrix(np.ones((1, 200_000), dtype=np.float32))
+        clf = LabelTreeClassifier(replay=1, random_state=0, bits=14)
+        clf.partial_fit(sp.vstack([long, X]).tocsr(), np.append(0, y))
+        kept = clf._learner.state()["replay_number"]
+        assert len(kept) > 2500
+        assert 0 not in kept
+
+    def test_files_that_lie_about_rows_are_refused(self, stream):
+        X, y = stream
+        clf = LabelTreeClassifier(random_state=0).partial_fit(X[:50], y[:50])
+        state = clf._learner.state()
+        for name, value in {
+            "replay_seen": np.array([2**64 - 1], np.uint64),
+            "replay_label": state["replay_label"] + np.uint32(10**6),
+            "replay_weight": -state["replay_weight"],
+            "replay_value_end": state["replay_value_end"][::-1].copy(),
+        }.items():
+            with pytest.raises(ValueError, match="saved row"):
+                clf._make_learner().restore({**state, name: value})

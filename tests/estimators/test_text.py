@@ -426,3 +426,15 @@ def test_ctrl_c_while_errors_are_counted(texts, monkeypatch, after):
     with pytest.raises(KeyboardInterrupt):
         clf.partial_fit(X[100:], y[100:])
     assert clf.progress_.examples == clf.examples_ == clf.features_.documents_ == len(X)
+
+
+def test_a_threshold_takes_effect_in_what_was_learned(tmp_path):
+    texts = ["a cat purrs", "a dog barks", "cat and dog play"] * 20
+    sets = [["cat"], ["dog"], ["cat", "dog"]] * 20
+    TextClassifier(LabelTreeClassifier(random_state=0)).fit(texts, sets).save(tmp_path / "m")
+    clf = load(tmp_path / "m")
+    clf.set_params(estimator__threshold=0.0)
+    assert clf.predict(["a cat purrs"]) == [["cat", "dog"]]
+    clf.set_params(estimator__threshold=1.0, estimator__candidates=3)
+    assert clf.predict(["zzz"]) == [[]]
+    assert clf.estimator_.candidates is None  # which waits for the next fit

@@ -98,7 +98,7 @@ class Confidence:
             return p
         z = self.shares(scores)
         first = max(self.best.probability(z[0]), min(1, 1.001 / labels))
-        others = [min(first, self.others.probability(one)) for one in z[1:]]
+        others = [min(0.999 * first, self.others.probability(one)) for one in z[1:]]
         if sum(others) > 1 - first:
             others = [one * (1 - first) / sum(others) for one in others]
         p = [first, *others]

@@ -29,10 +29,11 @@ class Reservoir:
 
     def add(self, x, labels, weight, pairs):
         number, self.seen = self.seen, self.seen + 1
-        if len(self.rows) < number and self.next(self.seen) >= len(self.rows):
+        full = sum(map(self.size, self.rows)) + self.limit // 16 > self.limit
+        if full and self.next(self.seen) >= len(self.rows):
             return
         row = (number, x, labels, weight, pairs)
-        if self.size(row) <= self.limit:
+        if self.size(row) <= self.limit // 64:
             self.make_room(self.size(row))
             self.rows.append(row)
 

@@ -219,7 +219,7 @@ class TestReference:
             assert abs(expected.curve - [1, 1, 0]).max() > 0.05
             np.testing.assert_allclose(state[f"{name}_curve"], expected.curve, rtol=0.03, atol=0.03)
 
-    @pytest.mark.parametrize("replay", [10**6, 8000])
+    @pytest.mark.parametrize("replay", [10**6, 35_000])
     @pytest.mark.parametrize(
         "how",
         [

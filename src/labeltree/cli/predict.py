@@ -45,7 +45,7 @@ def predict(
         How many labels a row, best first. By default the best label; or, if the model predicts
         sets, the set.
     scores : bool
-        Whether each label comes with its score.
+        Whether each label comes with its score; those of a set best first.
     output_format : {"tsv", "jsonl", "svmlight"}
         tsv: the labels, each followed by its score if asked for, separated by tabs; a set by
         commas. jsonl: an object with the lists ``labels`` and ``scores``. svmlight: the row's own
@@ -72,22 +72,26 @@ def predict(
     )
     classifier_of(clf).n_jobs = threads
     scores = scores or output_format == "svmlight"
-    sets = clf.multilabel_ and top is None and not scores
+    sets = clf.multilabel_ and top is None and output_format != "svmlight"
     write = _WRITERS[output_format]
     empty = True
     with stream, _opened(output) as file:
         for rows in stream:
             empty = False
             found: list[Prediction]
-            if sets:
-                found = [[(label, None) for label in row] for row in clf.predict(rows.X)]
+            chosen = clf.predict(rows.X) if sets else []
+            if sets and not scores:
+                found = [[(label, None) for label in row] for row in chosen]
             else:
-                labels, values = clf.predict_topk(rows.X, top or 1)
+                most = top or max([1, *map(len, chosen)])
+                labels, values = clf.predict_topk(rows.X, most)
                 found = [
                     [(b, s if scores else None) for b, s in zip(best, some, strict=True)]
                     for best, some in zip(labels.tolist(), values.tolist(), strict=True)
                 ]
-            write(file, rows, found, "," if sets else "\t")
+            if sets and scores:  # the labels of a set are the best ones
+                found = [row[: len(labels)] for row, labels in zip(found, chosen, strict=True)]
+            write(file, rows, found, "," if sets and not scores else "\t")
             file.flush()
         if empty and "-" not in data and not stream.bad_lines.count:
             raise ValueError(f"{', '.join(data)}: no rows to predict; give a file with rows")

@@ -98,10 +98,10 @@ class LabelTreeClassifier(TreeClassifier):
     threshold : float, default=0.5
         Labels of a set are predicted from this probability on.
     replay : int, default=64
-        Megabytes for rows of a stream that are learned again: after each row of `partial_fit` two
-        that came before, any of them, which takes twice the time and gains precision. They are
-        saved with the model, so that it can go on; `compile` leaves them out. 0 keeps no rows.
-        `fit`, and passes that `begin_pass` announces, learn all rows again anyway, and keep none.
+        Megabytes for rows of a stream that are learned again: after each new row two that came
+        before, any of them, which takes about twice the time and gains precision. They are saved
+        with the model, so that it can go on; `compile` leaves them out. 0 keeps no rows. `fit`,
+        and several passes that were announced, learn all rows again anyway, and keep none.
     scale, layout, bits
         As for `OneAgainstAllClassifier`, but for `fit` tables have eight times as many weights, at
         most 2 ** 26, and of sparse rows no more than they are likely to use; twice as many, of

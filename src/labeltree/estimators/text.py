@@ -213,6 +213,26 @@ class TextClassifier(TextPredictor):
         clf._fitted = model
         return clf
 
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters; those that take effect at once, as a threshold, also in what was learned.
+
+        Parameters
+        ----------
+        **params
+            Names and values; those of the classifier begin with ``estimator__``.
+
+        Returns
+        -------
+        self
+            The model.
+        """
+        super().set_params(**params)
+        if "_fitted" in self.__dict__:
+            classifier = self._fitted.estimator
+            own = {name.removeprefix("estimator__"): value for name, value in params.items()}
+            classifier.set_params(**{n: own[n] for n in own if n in classifier._changeable})
+        return self
+
     @property
     def features_(self) -> TextFeatures:
         """The features, with what they have counted."""
