@@ -1,6 +1,5 @@
 """How far predicted probabilities are from the share of predictions that are right."""
 
-import operator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,7 +8,7 @@ from scipy import sparse
 
 from labeltree.metrics.labelsets import LabelsLike, one_label_each
 from labeltree.metrics.losses import unit_interval
-from labeltree.metrics.ranking import label_array, read_topk
+from labeltree.metrics.ranking import check_count, label_array, read_topk
 
 
 class ReliabilityBin(NamedTuple):
@@ -75,7 +74,7 @@ def reliability(
     >>> [(b.low, b.high, b.probability, b.share_right, b.predictions) for b in table.bins]
     [(0.0, 0.5, 0.25, 0.0, 1), (0.5, 1.0, 0.875, 1.0, 2)]
     """
-    bins = _check_bins(bins)
+    bins = check_count(bins, "bins", 15)
     if not 0 <= threshold <= 1:
         raise ValueError(f"threshold must be between 0 and 1, but is {threshold!r}; try 0.")
     predicted = label_array(topk)
@@ -158,13 +157,3 @@ def _table(p: npt.NDArray[np.float64], right: npt.NDArray[np.bool_], bins: int) 
             for i in np.flatnonzero(predictions).tolist()
         )
     )
-
-
-def _check_bins(bins: int) -> int:
-    try:
-        bins = operator.index(bins)
-    except TypeError:
-        raise TypeError(f"bins must be an integer, but is {bins!r}; pass for example 15.") from None
-    if bins < 1:
-        raise ValueError(f"bins must be at least 1, but is {bins}; pass for example 15.")
-    return bins

@@ -130,7 +130,7 @@ def psp_at_k(y_true: LabelsLike, topk: TopK, k: int, propensities: PropensitiesL
     >>> psp_at_k([["often", "rare"]], [["rare"]], 1, {"often": 0.5, "rare": 0.25})
     1.0
     """
-    return _propensity_scored(y_true, topk, np.ones(_check_k(k)), propensities)
+    return _propensity_scored(y_true, topk, np.ones(check_count(k, "k", 5)), propensities)
 
 
 def psndcg_at_k(y_true: LabelsLike, topk: TopK, k: int, propensities: PropensitiesLike) -> float:
@@ -173,7 +173,7 @@ def psndcg_at_k(y_true: LabelsLike, topk: TopK, k: int, propensities: Propensiti
     >>> round(psndcg_at_k([["often", "rare"]], [["often", "rare"]], 2, p), 4)
     0.8597
     """
-    return _propensity_scored(y_true, topk, _discounts(_check_k(k)), propensities)
+    return _propensity_scored(y_true, topk, _discounts(check_count(k, "k", 5)), propensities)
 
 
 def _propensity_scored(
@@ -198,7 +198,7 @@ def _discounts(k: int) -> Floats:
 
 def read_topk(y_true: LabelsLike, topk: TopK, k: int) -> tuple[LabelSets, Ids]:
     """Return the true labels, and the ids of the k best predictions of each example."""
-    k = _check_k(k)
+    k = check_count(k, "k", 5)
     if sparse.issparse(topk):
         scores = sparse.csr_array(topk)
         truth, ids = compare(y_true, _best_columns(scores, k))
@@ -272,14 +272,17 @@ def _best_of_rows(sizes: Ids, values: npt.NDArray[Any], k: int) -> tuple[Ids, Id
     return order[kept], ranks[kept]
 
 
-def _check_k(k: int) -> int:
+def check_count(value: int, name: str, example: int) -> int:
+    """Refuse what is no integer from 1."""
     try:
-        k = operator.index(k)
+        value = operator.index(value)
     except TypeError:
-        raise TypeError(f"k must be an integer, but is {k!r}; pass for example 5.") from None
-    if k < 1:
-        raise ValueError(f"k must be at least 1, but is {k}; pass for example 5.")
-    return k
+        raise TypeError(
+            f"{name} must be an integer, but is {value!r}; pass for example {example}."
+        ) from None
+    if value < 1:
+        raise ValueError(f"{name} must be at least 1, but is {value}; pass for example {example}.")
+    return value
 
 
 def _check_columns(truth: LabelSets, n_columns: int, *, exact: bool) -> None:
