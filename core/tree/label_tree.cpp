@@ -7,7 +7,6 @@
 #include <numeric>
 #include <stdexcept>
 #include <string>
-#include <utility>
 
 #include "hash.hpp"
 #include "relaxed.hpp"
@@ -146,6 +145,12 @@ void LabelTree::train_scorers(std::span<const LabelId> y, float weight, Scratch&
   }
 }
 
+void LabelTree::train_trees(std::span<const LabelId> y, float weight, Scratch& scratch) {
+  for (const ChoiceTree& tree : trees_) {
+    tree.learn(y, scratch.examples, weight, params_.tree, bank_, scratch.above, scratch.blocks);
+  }
+}
+
 // The models that a row is shown to are its candidates' scorers and those of the nodes above its labels;
 // from the third pass on, where they are settled, just those that it was shown to before. A row that
 // is not kept starts from zero every time.
@@ -177,8 +182,16 @@ bool LabelTree::has_places(std::span<const LabelId> y, const Scratch& scratch) c
                      [&](LabelId label) { return scorer_[label] != none; });
 }
 
-// Makes the places that are missing.
-void LabelTree::make_places(std::span<const LabelId> y, Scratch& scratch) {
+// Makes the places that are missing, if any, while nobody else learns.
+void LabelTree::make_places(std::span<const LabelId> y, std::shared_lock<std::shared_mutex>& shared,
+                            Scratch& scratch) {
+  if (has_places(y, scratch)) return;
+  shared.unlock();
+  add_places(y, scratch);
+  shared.lock();
+}
+
+void LabelTree::add_places(std::span<const LabelId> y, Scratch& scratch) {
   const std::unique_lock lock(growth_);
   for (const LabelId label : y) {
     for (ChoiceTree& tree : trees_) {
@@ -237,11 +250,7 @@ void LabelTree::learn_set(std::span<const LabelId> y, float weight, bool ranked,
     add_missed(y, scratch);
     kept_.keep(scratch.row, candidates.labels, candidates.evidence);
   }
-  if (!has_places(y, scratch)) {
-    lock.unlock();
-    make_places(y, scratch);
-    lock.lock();
-  }
+  make_places(y, lock, scratch);
   const bool indexed = params_.index_length > 0;
   if (is_dual()) {
     scratch.pairs.assign(pairs_.of(scratch.row));
@@ -251,9 +260,7 @@ void LabelTree::learn_set(std::span<const LabelId> y, float weight, bool ranked,
     train_scorers(y, weight, scratch);
   }
   if (!is_dual() && (!indexed || !again_)) {  // beside an index, trees that see a row again only learn it by heart
-    for (const ChoiceTree& tree : trees_) {
-      tree.learn(y, scratch.examples, weight, params_.tree, bank_, scratch.above, scratch.blocks);
-    }
+    train_trees(y, weight, scratch);
   }
   for (const LabelId label : y) count(label, weight);
   if (!indexed || !is_first) return;
@@ -297,21 +304,13 @@ void LabelTree::learn_again(const Reservoir::Row& row, Scratch& scratch) {
   std::shared_lock lock(growth_);
   gather(0, row.labels, row.weight, scratch);
   add_missed(row.labels, scratch);
-  if (!has_places(row.labels, scratch)) {
-    lock.unlock();
-    make_places(row.labels, scratch);
-    lock.lock();
-  }
+  make_places(row.labels, lock, scratch);
   if (is_dual()) {
     scratch.pairs.assign(row.pairs);
     return learn_pairs(row.labels, row.weight, false, scratch);
   }
   if (params_.scorers) train_scorers(row.labels, row.weight, scratch);
-  if (params_.index_length > 0) return;
-  for (const ChoiceTree& tree : trees_) {
-    tree.learn(row.labels, scratch.examples, row.weight, params_.tree, bank_, scratch.above,
-               scratch.blocks);
-  }
+  if (params_.index_length == 0) train_trees(row.labels, row.weight, scratch);
 }
 
 TreeView LabelTree::view() const {

@@ -103,10 +103,13 @@ class LabelTree : public TreeLearner {
   void learn_again(const Reservoir::Row& row, Scratch& scratch);
   void score(Scratch& scratch) const;
   void train_scorers(std::span<const LabelId> y, float weight, Scratch& scratch);
+  void train_trees(std::span<const LabelId> y, float weight, Scratch& scratch);
   bool is_dual() const { return params_.scorer.update == Update::dual; }
   void learn_pairs(std::span<const LabelId> y, float weight, bool settled, Scratch& scratch);
   bool has_places(std::span<const LabelId> y, const Scratch& scratch) const;
-  void make_places(std::span<const LabelId> y, Scratch& scratch);
+  void make_places(std::span<const LabelId> y, std::shared_lock<std::shared_mutex>& shared,
+                   Scratch& scratch);
+  void add_places(std::span<const LabelId> y, Scratch& scratch);
   void add_scorer(LabelId label);
   void note_confidence(std::span<const LabelId> y, float weight, Scratch& scratch);
 
