@@ -35,6 +35,7 @@ VARIANTS = {
     "dual update": {"update": "dual"},
     "stream": {"stream": True},
     "stream, replay=0": {"stream": True, "replay": 0},
+    "stream, no clustering": {"stream": True, "organize": False},
 }
 
 SETTLED = {"update": "scorer_update_"}  # where a model tells what it chose, if by another name

@@ -54,13 +54,13 @@ std::uint32_t ChoiceTree::add_node(std::uint32_t parent, std::size_t slot, Label
   return node;
 }
 
-void ChoiceTree::make_inner(std::uint32_t node, Bank& bank) {
+void ChoiceTree::make_inner(std::uint32_t node, std::uint32_t block) {
   place_[node] = static_cast<std::uint32_t>(block_.size());
-  block_.push_back(static_cast<std::uint32_t>(bank.add_block()));
+  block_.push_back(block);
   child_.resize(child_.size() + width, none);
 }
 
-void ChoiceTree::organize(LabelClusters& clusters, Bank& bank) {
+Steps ChoiceTree::organize(LabelClusters& clusters) {
   struct Range {
     std::size_t begin, end;
     std::uint32_t parent;
@@ -78,13 +78,14 @@ void ChoiceTree::organize(LabelClusters& clusters, Bank& bank) {
     }
     const std::uint32_t node = add_node(parent, slot, no_label);
     leaves_[node] = static_cast<std::uint32_t>(size);
-    make_inner(node, bank);
+    make_inner(node, no_block);
     std::array<std::size_t, width + 1> cut;
     for (std::size_t c = 0; c <= width; ++c) cut[c] = begin + size * c / width;
     for (std::size_t step = width; size > width && step > 1; step /= 2) {  // halve, three times
       for (std::size_t c = 0; c < width; c += step) {
         const std::size_t from = cut[c], middle = cut[c + step / 2], to = cut[c + step];
-        clusters.split({order.data() + from, to - from}, middle - from);
+        Steps splitting = clusters.split({order.data() + from, to - from}, middle - from);
+        while (splitting.next()) co_await Steps::pause;
       }
     }
     for (std::size_t c = 0; c < width; ++c) {
@@ -143,7 +144,7 @@ void ChoiceTree::insert(LabelId label, const Example& x, Bank& bank) {
     const LabelId old = label_[node];
     label_[node] = no_label;
     leaves_[node] = 2;
-    make_inner(node, bank);
+    make_inner(node, static_cast<std::uint32_t>(bank.add_block()));
     add_node(node, 0, old);
     slot = 1;
   }
@@ -292,23 +293,23 @@ void ChoiceTree::all_probabilities(const ExampleBuffer& examples, const Bank& ba
 }
 
 void ChoiceTree::visit_state(StateVisitor& state, const std::string& prefix, std::size_t labels,
-                             std::size_t models) {
+                             std::size_t models, bool grown) {
   state.value(prefix + "random", random_);
   state.array(prefix + "label", label_);
   state.array(prefix + "place", place_);
   state.array(prefix + "child", child_);
   state.array(prefix + "block", block_);
-  if (state.restoring()) derive(labels, models);
+  if (state.restoring()) derive(labels, models, grown);
 }
 
 // Makes all else from labels, places, children and blocks; throws if they are not those of a tree.
-void ChoiceTree::derive(std::size_t labels, std::size_t models) {
+void ChoiceTree::derive(std::size_t labels, std::size_t models, bool grown) {
   const auto require = StateVisitor::require;
   const std::size_t nodes = label_.size();
   require(place_.size() == nodes && child_.size() == block_.size() * width,
           "the arrays of the saved tree differ in length");
   for (const std::uint32_t block : block_) {
-    require((std::size_t{block} + 1) * width <= models,
+    require((!grown && block == no_block) || (std::size_t{block} + 1) * width <= models,
             "the saved tree has a model that does not exist");
   }
   parent_.assign(nodes, none);

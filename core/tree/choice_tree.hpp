@@ -24,6 +24,7 @@ namespace labeltree {
 class ChoiceTree {
  public:
   static constexpr std::size_t width = 8;
+  static constexpr std::uint32_t no_block = 0xffffffffu;
 
   // `alpha`: how much balance counts when a new label is placed (Algorithm 3 of the conditional
   // probability tree). `exclusive`: rows have one label each.
@@ -33,8 +34,11 @@ class ChoiceTree {
 
   void resize(std::size_t labels) { leaf_.resize(labels, none); }
 
-  // Builds the tree top-down from clusters; it must be empty.
-  void organize(LabelClusters& clusters, Bank& bank);
+  // Builds the tree top-down from clusters; it must be empty. Its inner nodes have no models yet.
+  Steps organize(LabelClusters& clusters);
+  void set_block(std::size_t inner, std::uint32_t block) { block_[inner] = block; }
+  // The models of the inner nodes.
+  const std::vector<std::uint32_t>& blocks() const { return block_; }
 
   // How many inner nodes, of eight models each, it makes for so many labels.
   static std::size_t inner_nodes(std::size_t labels);
@@ -61,6 +65,7 @@ class ChoiceTree {
   // Of all labels that have a leaf, in rows of `labels`, one for each example.
   void all_probabilities(const ExampleBuffer& examples, const Bank& bank, std::vector<float>& reach,
                          std::size_t labels, float* p) const;
+  std::size_t labels() const { return leaf_.size(); }  // that may have leaves
   bool has(LabelId label) const { return leaf_[label] != none; }
 
   std::size_t nodes() const { return parent_.size(); }
@@ -69,14 +74,15 @@ class ChoiceTree {
   LabelId label(std::uint32_t node) const { return label_[node]; }
   std::uint32_t leaves(std::uint32_t node) const { return leaves_[node]; }
 
+  // `grown`: whether all inner nodes have models.
   void visit_state(StateVisitor& state, const std::string& prefix, std::size_t labels,
-                   std::size_t models);
+                   std::size_t models, bool grown = true);
 
  private:
   static constexpr std::uint32_t none = 0xffffffffu;
 
   std::uint32_t add_node(std::uint32_t parent, std::size_t slot, LabelId label);
-  void make_inner(std::uint32_t node, Bank& bank);
+  void make_inner(std::uint32_t node, std::uint32_t block);
   bool is_leaf(std::uint32_t node) const { return label_[node] != no_label; }
   std::uint32_t block(std::uint32_t inner) const { return block_[place_[inner]]; }
   const std::uint32_t* children(std::uint32_t inner) const { return &child_[place_[inner] * width]; }
@@ -84,7 +90,7 @@ class ChoiceTree {
   void child_probabilities(std::uint32_t node, const Example& x, const Bank& bank, float* p) const;
   void leave_out_improbable(const Breadth& breadth, const std::vector<Reached>& found,
                             std::vector<Reached>& below) const;
-  void derive(std::size_t labels, std::size_t models);
+  void derive(std::size_t labels, std::size_t models, bool grown);
 
   float alpha_;
   bool exclusive_;

@@ -12,11 +12,10 @@ namespace {
 constexpr int rounds = 4;  // of 2-means; more move few labels
 
 template <class Visit>
-void visit_row(const Matrix& X, std::size_t row, const Bank& bank, ExampleBuffer& example,
-               Visit visit) {
+void visit_row(const Matrix& X, const Bank& bank, ExampleBuffer& example, Visit visit) {
   if (bank.weighs_rows()) {
     example.clear();
-    bank.encode(X, row, example);
+    bank.encode(X, 0, example);
     const Example x = example[0];
     for (std::size_t i = 0; i < x.size; ++i) {
       const std::size_t slot = x.slot == nullptr ? i : x.slot[i];
@@ -24,10 +23,10 @@ void visit_row(const Matrix& X, std::size_t row, const Bank& bank, ExampleBuffer
     }
   } else if (X.dense()) {
     for (std::size_t i = 0; i < X.cols; ++i) {
-      if (X.values[row * X.cols + i] != 0.0f) visit(i, X.values[row * X.cols + i]);
+      if (X.values[i] != 0.0f) visit(i, X.values[i]);
     }
   } else {
-    for (std::int64_t i = X.indptr[row]; i < X.indptr[row + 1]; ++i) {
+    for (std::int64_t i = X.indptr[0]; i < X.indptr[1]; ++i) {
       visit(X.indices[i], X.values[i]);
     }
   }
@@ -35,34 +34,44 @@ void visit_row(const Matrix& X, std::size_t row, const Bank& bank, ExampleBuffer
 
 }  // namespace
 
-LabelClusters::LabelClusters(const Matrix& X, const LabelSets& y, std::size_t labels,
-                             const Bank& bank, std::uint64_t seed)
-    : random_(seed), begin_(labels + 1, 0) {
+LabelledRows labelled_rows(const Matrix& X, const LabelSets& y) {
   const std::size_t entries = X.dense() ? X.cols : static_cast<std::size_t>(X.indptr[X.rows]);
-  const bool wide = X.cols > entries;
+  const auto row = [X](std::size_t i) -> Matrix {
+    if (X.dense()) return {nullptr, nullptr, X.values + i * X.cols, 1, X.cols};
+    return {X.indptr + i, X.indices, X.values, 1, X.cols};
+  };
+  return {X.rows, X.cols, entries, row, [y](std::size_t i) { return y[i]; }};
+}
+
+Steps LabelClusters::gather(const LabelledRows& all, const Bank& bank) {
+  const std::size_t labels = begin_.size() - 1;
+  const bool wide = all.cols > all.entries;
   FeatureIndex known;  // where rows are wide
   ExampleBuffer example;
-  left_.resize(std::min(X.cols, entries), 0.0f);
+  left_.resize(std::min(all.cols, all.entries), 0.0f);
   right_.resize(left_.size(), 0.0f);
   std::vector<std::size_t> first(labels + 1, 0);  // of each label's rows, in the array of all
-  for (std::size_t row = 0; row < X.rows; ++row) {
-    for (const LabelId label : y[row]) ++first[label + 1];
+  for (std::size_t row = 0; row < all.rows; ++row) {
+    for (const LabelId label : all.labels(row)) ++first[label + 1];
   }
   for (std::size_t label = 0; label < labels; ++label) first[label + 1] += first[label];
   std::vector<std::size_t> rows(first[labels]), next(first.begin(), first.end() - 1);
-  for (std::size_t row = 0; row < X.rows; ++row) {
-    for (const LabelId label : y[row]) rows[next[label]++] = row;
+  for (std::size_t row = 0; row < all.rows; ++row) {
+    for (const LabelId label : all.labels(row)) rows[next[label]++] = row;
   }
   for (LabelId label = 0; label < labels; ++label) {
     begin_[label] = entries_.size();
     if (first[label] == first[label + 1]) continue;
     labels_.push_back(label);
     for (std::size_t i = first[label]; i < first[label + 1]; ++i) {
-      visit_row(X, rows[i], bank, example, [&](std::size_t feature, float value) {
+      std::size_t entries = 1;
+      visit_row(all.row(rows[i]), bank, example, [&](std::size_t feature, float value) {
+        ++entries;
         if (wide) feature = known.add(static_cast<std::uint32_t>(feature)) - 1;
         if (left_[feature] == 0.0f) touched_.push_back(static_cast<std::uint32_t>(feature));
         left_[feature] += value;
       });
+      if (pace_.is_full(entries)) co_await Steps::pause;
     }
     double squares = 0.0;
     for (const std::uint32_t feature : touched_) {
@@ -88,7 +97,7 @@ void LabelClusters::add(LabelId label, std::vector<float>& sum) {
 }
 
 // Puts the labels that are nearer to the left sum than to the right one first.
-void LabelClusters::sort_by(std::span<LabelId> labels, std::size_t left) {
+Steps LabelClusters::sort_by(std::span<LabelId> labels, std::size_t left) {
   double left_squares = 0.0, right_squares = 0.0;
   for (const std::uint32_t i : touched_) {
     left_squares += double{left_[i]} * left_[i];
@@ -105,6 +114,7 @@ void LabelClusters::sort_by(std::span<LabelId> labels, std::size_t left) {
       score += entry.value * (r * right_[entry.feature] - l * left_[entry.feature]);
     }
     scored_.emplace_back(score, label);
+    if (pace_.is_full(centroid(label).size())) co_await Steps::pause;
   }
   std::nth_element(scored_.begin(), scored_.begin() + static_cast<std::ptrdiff_t>(left),
                    scored_.end());
@@ -113,17 +123,19 @@ void LabelClusters::sort_by(std::span<LabelId> labels, std::size_t left) {
   touched_.clear();
 }
 
-void LabelClusters::split(std::span<LabelId> labels, std::size_t left) {
-  if (left == 0 || left >= labels.size()) return;
+Steps LabelClusters::split(std::span<LabelId> labels, std::size_t left) {
+  if (left == 0 || left >= labels.size()) co_return;
   const auto random_label = [&] {
     return labels[next_random(random_) % labels.size()];
   };
   add(random_label(), left_);
   add(random_label(), right_);
-  sort_by(labels, left);
-  for (int round = 1; round < rounds; ++round) {
-    for (std::size_t i = 0; i < labels.size(); ++i) add(labels[i], i < left ? left_ : right_);
-    sort_by(labels, left);
+  for (int round = 1; round <= rounds; ++round) {
+    for (Steps sorting = sort_by(labels, left); sorting.next();) co_await Steps::pause;
+    for (std::size_t i = 0; round < rounds && i < labels.size(); ++i) {
+      add(labels[i], i < left ? left_ : right_);
+      if (pace_.is_full(centroid(labels[i]).size())) co_await Steps::pause;
+    }
   }
 }
 

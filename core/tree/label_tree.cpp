@@ -20,15 +20,23 @@ LabelTree::LabelTree(const BankParams& bank, const LabelTreeParams& params)
       index_(params.index_length, bank_.slots(), bank.frozen),
       confidence_(params.exclusive, params.slope, params.shift),
       reservoir_(params.replay, params.seed) {
-  for (std::size_t tree = 0; tree < params.trees; ++tree) {
-    trees_.emplace_back(params.alpha, params.exclusive, is_dual() ? params.slope : 1.0f,
-                        params.seed + tree);
+  trees_ = make_trees();
+}
+
+std::vector<ChoiceTree> LabelTree::make_trees() const {
+  std::vector<ChoiceTree> trees;
+  for (std::size_t tree = 0; tree < params_.trees; ++tree) {
+    trees.emplace_back(params_.alpha, params_.exclusive, is_dual() ? params_.slope : 1.0f,
+                       params_.seed + tree);
+    trees.back().resize(labels());
   }
+  return trees;
 }
 
 void LabelTree::set_labels(std::size_t labels) {
   TreeLearner::set_labels(labels);
   for (ChoiceTree& tree : trees_) tree.resize(labels);
+  regrowth_.resize(labels);
   index_.resize(labels);
   scorer_.resize(labels, none);
 }
@@ -36,11 +44,18 @@ void LabelTree::set_labels(std::size_t labels) {
 // Scorers take their places in the order of the first tree: those of siblings, which are often
 // candidates together, share their lines.
 void LabelTree::organize(const Matrix& X, const LabelSets& y) {
-  LabelClusters clusters(X, y, labels(), bank_, params_.seed);
+  LabelClusters clusters(labels(), params_.seed, Pace(Pace::without_pause));
+  const LabelledRows rows = labelled_rows(X, y);
+  clusters.gather(rows, bank_).finish();
   const std::size_t known = clusters.labels().size();
   const std::size_t scorers = params_.scorers ? (known + 7) / 8 * 8 : 0;
   bank_.reserve(8 * trees_.size() * ChoiceTree::inner_nodes(known) + scorers);
-  for (ChoiceTree& tree : trees_) tree.organize(clusters, bank_);
+  for (ChoiceTree& tree : trees_) {
+    tree.organize(clusters).finish();
+    for (std::size_t inner = 0; inner < tree.blocks().size(); ++inner) {
+      tree.set_block(inner, static_cast<std::uint32_t>(bank_.add_block()));
+    }
+  }
   if (!params_.scorers || trees_.empty()) return;
   for (std::uint32_t node = 0; node < trees_[0].nodes(); ++node) {
     if (trees_[0].label(node) != no_label) add_scorer(trees_[0].label(node));
@@ -268,51 +283,6 @@ void LabelTree::learn_set(std::span<const LabelId> y, float weight, bool ranked,
   for (const LabelId label : y) index_.add(label, scratch.examples[0], weight);
 }
 
-// In a stream two rows of the past are learned again after each new one, which takes as long as three passes.
-void LabelTree::after_row(const Matrix& X, std::size_t row, std::span<const LabelId> y,
-                          float weight, Scratch& scratch) {
-  if (!reservoir_.is_kept() || again_ || more_ || one_matrix_) return;
-  Reservoir::Row& old = scratch.replayed;
-  {
-    const std::lock_guard lock(reservoir_mutex_);
-    reservoir_.add(X, row, y, weight, is_dual() ? scratch.pairs.all() : std::span<const DualPair>());
-  }
-  for (int i = 0; i < replays; ++i) {
-    std::size_t place;
-    {
-      const std::lock_guard lock(reservoir_mutex_);
-      if (reservoir_.empty()) return;
-      place = reservoir_.draw(old);
-    }
-    const std::int64_t ends[2] = {0, static_cast<std::int64_t>(old.features.size())};
-    const bool dense = old.features.size() != old.values.size();
-    const Matrix one{dense ? nullptr : ends, old.features.data(), old.values.data(), 1, X.cols};
-    {
-      const std::lock_guard lock(observing_);
-      scratch.examples.clear();
-      bank_.encode_again(one, 0, scratch.examples);
-    }
-    learn_again(old, scratch);
-    if (!is_dual()) continue;
-    const std::lock_guard lock(reservoir_mutex_);
-    reservoir_.keep_pairs(place, old, scratch.pairs.all());
-  }
-}
-
-// As in a later pass: the index knows the row, and nothing is counted.
-void LabelTree::learn_again(const Reservoir::Row& row, Scratch& scratch) {
-  std::shared_lock lock(growth_);
-  gather(0, row.labels, row.weight, scratch);
-  add_missed(row.labels, scratch);
-  make_places(row.labels, lock, scratch);
-  if (is_dual()) {
-    scratch.pairs.assign(row.pairs);
-    return learn_pairs(row.labels, row.weight, false, scratch);
-  }
-  if (params_.scorers) train_scorers(row.labels, row.weight, scratch);
-  if (params_.index_length == 0) train_trees(row.labels, row.weight, scratch);
-}
-
 TreeView LabelTree::view() const {
   TreeView view;
   for (const ChoiceTree& tree : trees_) {
@@ -355,6 +325,7 @@ void LabelTree::visit_state(StateVisitor& state) {
   }
   if (learns && reservoir_.is_kept()) {
     reservoir_.visit_state(state, bank_.params().features, labels(), bank_.models());
+    if (regrows()) regrowth_.visit_state(state, labels(), bank_.models(), make_trees());
   }
   if (!state.restoring()) return;
   const auto require = StateVisitor::require;

@@ -19,6 +19,7 @@
 #include "tree/confidence.hpp"
 #include "tree/kept_candidates.hpp"
 #include "tree/label_index.hpp"
+#include "tree/regrowth.hpp"
 #include "tree/reservoir.hpp"
 #include "tree/tree_learner.hpp"
 
@@ -44,6 +45,7 @@ struct LabelTreeParams {
   bool exclusive = true;   // rows have one label each: candidates compete in a softmax
   bool calibrated = true;  // whether probabilities are learned from those stated before
   std::size_t replay = 0;  // bytes for rows of a stream that are learned again; 0: none
+  bool regrow = false;     // whether the trees of a stream are grown anew from these rows
   std::uint64_t seed = 0;
 };
 
@@ -101,6 +103,9 @@ class LabelTree : public TreeLearner {
   void count_found(std::span<const LabelId> y, float weight, const Scratch& scratch);
   void add_missed(std::span<const LabelId> y, Scratch& scratch) const;
   void learn_again(const Reservoir::Row& row, Scratch& scratch);
+  std::vector<ChoiceTree> make_trees() const;
+  bool regrows() const;
+  void regrow(std::size_t cols, Scratch& scratch);
   void score(Scratch& scratch) const;
   void train_scorers(std::span<const LabelId> y, float weight, Scratch& scratch);
   void train_trees(std::span<const LabelId> y, float weight, Scratch& scratch);
@@ -128,7 +133,8 @@ class LabelTree : public TreeLearner {
   KeptCandidates kept_;                // of the rows, in a later pass
   KeptPairs pairs_;                    // dual: of the rows
   Reservoir reservoir_;                // of the rows of a stream
-  std::mutex reservoir_mutex_;
+  Regrowth regrowth_;
+  std::mutex reservoir_mutex_;  // of both
 };
 
 }  // namespace labeltree

@@ -27,9 +27,11 @@ std::vector<T> part(const std::vector<T>& all, const std::vector<std::uint64_t>&
 }  // namespace
 
 std::size_t Reservoir::size_of(const Row& row) {
-  constexpr std::size_t each = sizeof(Row) + 4 * 16;  // with what allocations take beside their memory
-  return each + row.features.size() * sizeof(std::uint32_t) + row.values.size() * sizeof(float) +
-         row.labels.size() * sizeof(LabelId) + row.pairs.size() * sizeof(DualPair);
+  constexpr std::size_t each = 224;  // with what allocations take beside their memory
+  const Content& content = *row.content;
+  return each + content.features.size() * sizeof(std::uint32_t) +
+         content.values.size() * sizeof(float) + content.labels.size() * sizeof(LabelId) +
+         row.pairs.size() * sizeof(DualPair);
 }
 
 // Any rows have to go until there is room.
@@ -49,13 +51,16 @@ void Reservoir::add(const Matrix& X, std::size_t row, std::span<const LabelId> l
   const std::uint64_t number = seen_++;
   const bool full = bytes_ + limit_ / 16 > limit_;
   if (full && next_random(random_) % seen_ >= rows_.size()) return;
-  Row added{number, weight, {}, {}, {labels.begin(), labels.end()}, {pairs.begin(), pairs.end()}};
+  Content content{weight, {}, {}, {labels.begin(), labels.end()}};
   if (X.dense()) {
-    added.values.assign(X.values + row * X.cols, X.values + (row + 1) * X.cols);
+    content.values.assign(X.values + row * X.cols, X.values + (row + 1) * X.cols);
   } else {
-    added.features.assign(X.indices + X.indptr[row], X.indices + X.indptr[row + 1]);
-    added.values.assign(X.values + X.indptr[row], X.values + X.indptr[row + 1]);
+    content.features.assign(X.indices + X.indptr[row], X.indices + X.indptr[row + 1]);
+    content.values.assign(X.values + X.indptr[row], X.values + X.indptr[row + 1]);
   }
+  content.ends[1] = static_cast<std::int64_t>(content.features.size());
+  Row added{number, std::make_shared<const Content>(std::move(content)),
+            {pairs.begin(), pairs.end()}};
   const std::size_t size = size_of(added);
   if (size > limit_ / 64) return;
   make_room(size);
@@ -86,10 +91,10 @@ void Reservoir::visit_state(StateVisitor& state, std::size_t features, std::size
   if (!state.restoring()) {
     for (const Row& row : rows_) {
       number.push_back(row.number);
-      weight.push_back(row.weight);
-      append(feature, feature_end, row.features);
-      append(value, value_end, row.values);
-      append(label, label_end, row.labels);
+      weight.push_back(row.content->weight);
+      append(feature, feature_end, row.content->features);
+      append(value, value_end, row.content->values);
+      append(label, label_end, row.content->labels);
       for (const DualPair& pair : row.pairs) {
         model.push_back(pair.model);
         alpha.push_back(pair.alpha);
@@ -121,8 +126,9 @@ void Reservoir::visit_state(StateVisitor& state, std::size_t features, std::size
   bytes_ = 0;
   for (std::size_t i = 0; i < n; ++i) {
     Row& row = rows[i];
-    row = {number[i], weight[i], part(feature, feature_end, i), part(value, value_end, i),
-           part(label, label_end, i), {}};
+    Content content{weight[i], part(feature, feature_end, i), part(value, value_end, i),
+                    part(label, label_end, i)};
+    content.ends[1] = static_cast<std::int64_t>(content.features.size());
     const std::vector<std::uint32_t> models_of_row = part(model, pair_end, i);
     const std::vector<float> alphas = part(alpha, pair_end, i);
     for (std::size_t k = 0; k < alphas.size(); ++k) {
@@ -131,15 +137,16 @@ void Reservoir::visit_state(StateVisitor& state, std::size_t features, std::size
               "a saved row has a dual variable that is none");
       row.pairs.push_back({models_of_row[k], alphas[k]});
     }
-    const bool sparse = row.features.size() == row.values.size();
-    require(sparse || (row.features.empty() && row.values.size() == features),
+    require(!content.dense() || (content.features.empty() && content.values.size() == features),
             "a saved row has features without values, or values without features");
-    require(row.number < seen_ && std::isfinite(row.weight) && row.weight > 0.0f &&
-                !row.labels.empty(),
+    require(number[i] < seen_ && std::isfinite(content.weight) && content.weight > 0.0f &&
+                !content.labels.empty(),
             "a saved row has no number, weight or label");
-    for (const std::uint32_t f : row.features) require(f < features, "a saved row has an unknown feature");
-    for (const LabelId l : row.labels) require(l < labels, "a saved row has an unknown label");
-    for (const float v : row.values) require(std::isfinite(v), "a saved row has a value that is none");
+    for (const std::uint32_t f : content.features) require(f < features, "a saved row has an unknown feature");
+    for (const LabelId l : content.labels) require(l < labels, "a saved row has an unknown label");
+    for (const float v : content.values) require(std::isfinite(v), "a saved row has a value that is none");
+    row.number = number[i];
+    row.content = std::make_shared<const Content>(std::move(content));
     bytes_ += size_of(row);
   }
   rows_ = std::move(rows);

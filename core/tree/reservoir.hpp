@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -21,23 +22,34 @@ class Reservoir {
  public:
   Reservoir(std::size_t bytes, std::uint64_t seed) : limit_(bytes), random_(seed) {}
 
-  struct Row {
-    std::uint64_t number = 0;             // of all rows that were added or not
+  // A row as it came.
+  struct Content {
     float weight = 0.0f;
     std::vector<std::uint32_t> features;  // of a sparse row
     std::vector<float> values;
     std::vector<LabelId> labels;
-    std::vector<DualPair> pairs;          // what the dual rule remembers of it
+    std::int64_t ends[2] = {0, 0};        // of the features
+
+    bool dense() const { return features.size() != values.size(); }
+    Matrix matrix(std::size_t cols) const {
+      return {dense() ? nullptr : ends, features.data(), values.data(), 1, cols};
+    }
+  };
+  struct Row {
+    std::uint64_t number = 0;    // of all rows that were added or not
+    std::shared_ptr<const Content> content;
+    std::vector<DualPair> pairs;  // what the dual rule remembers of it
   };
 
   bool is_kept() const { return limit_ > 0; }
   bool empty() const { return rows_.empty(); }
+  const std::vector<Row>& rows() const { return rows_; }
 
   // Adds a row, or not, as chance will have it; others make room for it.
   void add(const Matrix& X, std::size_t row, std::span<const LabelId> labels, float weight,
            std::span<const DualPair> pairs);
 
-  // Copies any of the rows, of which there must be one; returns its place.
+  // Gives any of the rows, of which there must be one; returns its place.
   std::size_t draw(Row& out);
   // Has the row that was drawn remember other pairs, if it is still in its place.
   void keep_pairs(std::size_t place, const Row& drawn, std::span<const DualPair> pairs);

@@ -122,7 +122,7 @@ void bind_tree(nb::module_& m) {
              float improbable, float alpha, float tree_weight, std::size_t index_length,
              std::size_t index_candidates, float index_weight, float hopeless, bool scorers,
              bool exclusive, std::uint64_t seed, float slope, float shift, bool calibrated,
-             std::size_t replay) {
+             std::size_t replay, bool regrow) {
             if (trees + index_length == 0) invalid("there must be a tree or an index");
             for (const std::size_t count : {trees, tree_candidates, beam, index_length,
                                             index_candidates}) {
@@ -142,7 +142,7 @@ void bind_tree(nb::module_& m) {
             new (self) LabelTree(params, {tree, scorer, trees, tree_candidates, beam,
                                           improbable, alpha, tree_weight, index_length,
                                           index_candidates, index_weight, slope, shift, hopeless,
-                                          scorers, exclusive, calibrated, replay, seed});
+                                          scorers, exclusive, calibrated, replay, regrow, seed});
           },
           nb::arg("params"), nb::arg("tree"), nb::arg("scorer"), nb::kw_only(), nb::arg("trees"),
           nb::arg("tree_candidates"), nb::arg("beam"), nb::arg("improbable"), nb::arg("alpha"),
@@ -150,7 +150,7 @@ void bind_tree(nb::module_& m) {
           nb::arg("index_weight"), nb::arg("hopeless"), nb::arg("scorers"),
           nb::arg("exclusive"), nb::arg("seed"), nb::arg("slope") = 1.0f,
           nb::arg("shift") = 0.0f, nb::arg("calibrated") = false,
-          nb::arg("replay") = 0)
+          nb::arg("replay") = 0, nb::arg("regrow") = false)
       .def_static("inner_nodes", &ChoiceTree::inner_nodes, nb::arg("labels"))
       .def(
           "organize",

@@ -253,6 +253,20 @@ class TestReplay:
         ]
         assert scores[1] > scores[0] + 0.01, scores
 
+    def test_trees_grown_anew_gain_precision(self):
+        rng = np.random.default_rng(0)
+        groups = rng.normal(size=(15, 24))
+        centres = groups[rng.integers(0, 15, 300)] + 0.7 * rng.normal(size=(300, 24))
+        y = rng.integers(0, 300, 4200)
+        X = (centres[y] + 0.9 * rng.normal(size=(4200, 24))).astype(np.float32)
+        scores = [
+            LabelTreeClassifier(organize=organize, random_state=0)
+            .partial_fit(X[:3600], y[:3600])
+            .score(X[3600:], y[3600:])
+            for organize in (False, True)
+        ]
+        assert scores[1] > scores[0] + 0.02, scores
+
     @pytest.mark.parametrize("update", ["adaptive", "dual"])
     def test_memory_is_bounded(self, stream, update):
         X, y = stream

@@ -237,9 +237,15 @@ class LabelTree:
         shift=0.0,
         calibrated=False,
         replay=0,
+        regrow=None,
         dense_size=0,
         seed=0,
     ):
+        # From rows that are kept, [(x, labels)], to the nodes of each tree by clusters of labels.
+        self.regrow = regrow
+        self.examples = self.regrown_labels = self.regrown_rows = 0
+        self.young = None  # trees that grow
+        self.regrown = 0
         self.reservoir = Reservoir(replay, seed, dense_size)
         self.calibrated, self.dual = calibrated, scorer["update"] == "dual"
         self.confidence = Confidence(exclusive=exclusive, slope=slope, shift=shift)
@@ -249,7 +255,7 @@ class LabelTree:
         self.index_candidates, self.hopeless = index_candidates, hopeless
         self.tree_weight, self.index_weight = tree_weight, index_weight
         self.bank = LinearBank(scale)
-        self.trees = [
+        self.make_trees = lambda: [
             ChoiceTree(
                 scorer if self.dual else tree,
                 self.bank,
@@ -260,6 +266,7 @@ class LabelTree:
             )
             for i in range(trees)
         ]
+        self.trees = self.make_trees()
         self.index = LabelIndex(index_length) if index_length else None
         self.scorers = {}
         self.counts = {}
@@ -346,6 +353,7 @@ class LabelTree:
         spared = several and row >= 256 and mix64(row) % 16 == 0
         late = self.dual and self.calibrated and spared
         if h == 0 or not labels or (late and self.again < 2 and self.more):
+            self.examples += 1
             return predicted
         new = not self.again or (late and self.again <= 2)
         candidates, evidence = self.gather(x, 0, () if new else labels, h)
@@ -375,7 +383,43 @@ class LabelTree:
                 if self.reservoir.rows:
                     self.learn_again(*self.reservoir.draw()[1:])
                     self.reservoir.make_room(0)
+            if self.regrow:
+                self.regrow_a_little(x)
+        self.examples += 1
         return predicted
+
+    def regrow_a_little(self, x):
+        """One row to shape new trees, one to make their models, then eight kept rows at a time.
+
+        So it is where clusters and nodes are few. The rows that are kept may change meanwhile.
+        """
+        rows, labels = self.reservoir.rows, len(self.counts)
+        if self.young is None:
+            more = labels >= 2 * self.regrown_labels or self.examples >= 4 * self.regrown_rows
+            if self.examples < 256 or labels <= WIDTH or not more or 2 * len(rows) < self.examples:
+                return
+            self.young = self.make_trees()
+            shapes = self.regrow([row[1:3] for row in rows])
+            for tree, nodes in zip(self.young, shapes, strict=True):
+                for parent, slot, label in nodes:
+                    tree.add_node(None if parent is None else tree.nodes[parent], slot, label)
+            self.regrown_labels, self.regrown_rows = labels, self.examples
+            self.wait, self.next = 2, 0
+        elif self.wait:
+            self.wait -= 1
+        else:
+            for _, x, labels, h, _ in rows[self.next : self.next + 8]:
+                for tree in self.young:
+                    tree.learn(labels, x, h)
+            self.next += 8
+            if self.next >= len(rows):
+                self.trees, self.young = self.young, None
+                self.regrown += 1
+                last = rows[-1][1] if rows else x
+                for tree in self.trees:
+                    for label in sorted(self.counts):
+                        if label not in tree.leaf:
+                            tree.insert(label, last)
 
     def learn_again(self, x, labels, h, pairs):
         """Learn a row of the past as in a later pass."""

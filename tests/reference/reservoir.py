@@ -2,7 +2,7 @@
 
 from tests.reference.probability_tree import mix64
 
-EACH = 176  # bytes of a row beside its features, values, labels and dual variables
+EACH = 224  # bytes of a row beside its features, values, labels and dual variables
 
 
 class Reservoir:

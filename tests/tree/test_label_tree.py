@@ -46,6 +46,7 @@ def make_core(
     shift=0.0,
     calibrated=False,
     replay=0,
+    regrow=False,
     seed=0,
     **bank,
 ):
@@ -69,6 +70,7 @@ def make_core(
         shift=shift,
         calibrated=calibrated,
         replay=replay,
+        regrow=regrow,
         seed=seed,
     )
     core.resize(labels)

@@ -54,7 +54,7 @@ class LabelTreeClassifier(TreeClassifier):
     row without labels is passed over. Probabilities are calibrated from what was stated of rows
     before they were learned.
 
-    `partial_fit` grows the trees label by label. `fit` knows all rows beforehand and first puts
+    `partial_fit` grows the trees label by label, and from time to time anew. `fit` knows all rows beforehand and first puts
     labels beside those they resemble, by balanced clustering; the progressive validation of its
     first pass is made with such trees. In later passes trees beside an index learn no more.
 
@@ -79,7 +79,9 @@ class LabelTreeClassifier(TreeClassifier):
     scorers : bool, default=True
         Whether labels have scorers. Without them, trees and index decide.
     organize : bool, default=True
-        Whether `fit` clusters the labels before it learns.
+        Whether labels are put beside those they resemble: by `fit` before it learns, and in a
+        stream without an index, from the rows that `replay` keeps, whenever labels have doubled,
+        or rows are four times as many. Needs `replay` there, and the adaptive update.
     update : {"auto", "adaptive", "dual"}, default="auto"
         How trees and scorers learn. "adaptive": by the gradient of a probability that all of them
         make up together, good from the first example on. "dual": each model by exact steps of its
@@ -294,6 +296,7 @@ class LabelTreeClassifier(TreeClassifier):
             exclusive=not self.multilabel_,
             calibrated=self.calibrated_,
             replay=fixed["replay"] * 2**20,
+            regrow=fixed["organize"],
             seed=self.seed_,
         )
 
