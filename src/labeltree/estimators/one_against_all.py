@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -68,8 +68,8 @@ class OneAgainstAllClassifier(OnlineClassifier):
         precision. None takes 0.03 for label sets and 0.001 for one label a row, where all
         probabilities are made to sum to one and many that are not quite zero would distort them.
         0 learns from every example.
-    passes : int, default=3
-        How often `fit` goes through the rows.
+    passes : int, default=None
+        How often `fit` goes through the rows; None takes 3, or 5 with the dual update.
     shuffle : bool, default=True
         Whether `fit` takes the rows in a new random order in each pass.
     random_state : int, RandomState instance or None, default=None
@@ -111,6 +111,7 @@ class OneAgainstAllClassifier(OnlineClassifier):
         "step": [Interval(Real, 0, None, closed="neither")],
         "power": [Interval(Real, 0, None, closed="left")],
         "min_gradient": [Interval(Real, 0, None, closed="left"), None],
+        "passes": [Interval(Integral, 1, None, closed="left"), None],
     }
     _settled: ClassVar[tuple[str, ...]] = (*OnlineClassifier._settled, "min_gradient_")
     _takes_sets: ClassVar[bool] = True
@@ -130,7 +131,7 @@ class OneAgainstAllClassifier(OnlineClassifier):
         layout: Literal["auto", "dense", "hashed"] = "auto",
         bits: int | None = None,
         min_gradient: float | None = None,
-        passes: int = 3,
+        passes: int | None = None,
         shuffle: bool = True,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -172,6 +173,9 @@ class OneAgainstAllClassifier(OnlineClassifier):
         params = getattr(self, "_fixed", vars(self))
         default = "squared_hinge" if params["update"] == "dual" else "logistic"
         return params["loss"] or default
+
+    def _passes(self) -> int:
+        return self.passes or (5 if self._fixed["update"] == "dual" else 3)
 
     def _keeps_gradient_sums(self) -> bool:
         return bool(self._fixed["update"] != "dual")
