@@ -54,9 +54,10 @@ class LabelTreeClassifier(TreeClassifier):
     row without labels is passed over. Probabilities are calibrated from what was stated of rows
     before they were learned.
 
-    `partial_fit` grows the trees label by label, and from time to time anew. `fit` knows all rows beforehand and first puts
-    labels beside those they resemble, by balanced clustering; the progressive validation of its
-    first pass is made with such trees. In later passes trees beside an index learn no more.
+    `partial_fit` grows the trees label by label, and from time to time anew. `fit` knows all rows
+    beforehand and first puts labels beside those they resemble, by balanced clustering; the
+    progressive validation of its first pass is made with such trees. In later passes trees beside
+    an index learn no more.
 
     Parameters
     ----------
