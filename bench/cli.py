@@ -22,7 +22,7 @@ from labeltree.datasets import stdlib_tokens
 TIMED = """
 import sys, time
 start = time.perf_counter()
-from labeltree.cli.algorithms import estimator_class
+from labeltree.algorithms import estimator_class
 from labeltree.cli.train import train
 from pathlib import Path
 

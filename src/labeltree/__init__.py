@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 
-_MODULES = ("data", "datasets", "metrics")
+_MODULES = ("data", "datasets", "metrics", "runs")
 
 
 def __getattr__(name: str) -> Any:

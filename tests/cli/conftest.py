@@ -8,8 +8,8 @@ from typing import NamedTuple
 import pytest
 from sklearn.datasets import dump_svmlight_file
 
-from labeltree import modelfile
-from labeltree.cli import algorithms, main
+from labeltree import algorithms, modelfile
+from labeltree.cli import main
 from labeltree.datasets import make_multiclass
 
 TREE = ("--algorithm", "probability-tree", "--arity", "2")  # one whose shape is easy to tell
@@ -74,7 +74,7 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="session")
 def model(folder):
     """A probability tree of train.svm."""
-    from labeltree.cli.train import train
+    from labeltree.runs import train
 
     path = folder / "m.labeltree"
     params = {"bits": 18, "arity": 2, "random_state": 0}

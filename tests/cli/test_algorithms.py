@@ -9,7 +9,7 @@ import pytest
 from sklearn.utils._param_validation import Interval, StrOptions
 
 import labeltree
-from labeltree.cli import algorithms
+from labeltree import algorithms
 from labeltree.estimators import ESTIMATORS
 
 from .conftest import execute

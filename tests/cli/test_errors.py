@@ -267,7 +267,7 @@ def test_demo_folder_that_is_a_file(refused, tmp_path):
 
 
 def test_library_errors_are_values(tmp_path):
-    from labeltree.cli.train import train
+    from labeltree.runs import train
 
     (tmp_path / "a.svm").write_text("1 x:1\n")
     with pytest.raises(DataError, match="not an integer"):

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from labeltree.cli.firstlabels import ROWS
+from labeltree.runs.firstlabels import ROWS
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from labeltree import load, modelfile
-from labeltree.cli.train import train
+from labeltree.runs import train
 
 from .conftest import COMMAND, ENVIRONMENT, TREE, assert_same_model, execute
 

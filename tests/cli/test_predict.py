@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from labeltree import LOMTreeClassifier, OneAgainstAllClassifier, RecallTreeClassifier, load
-from labeltree.cli.train import train
 from labeltree.data import load as load_data
 from labeltree.datasets import make_multiclass
 from labeltree.metrics import reliability
+from labeltree.runs import train
 
 from .conftest import COMMAND, ENVIRONMENT, execute, write_pets
 

@@ -10,13 +10,12 @@ import pytest
 from sklearn.datasets import dump_svmlight_file
 
 from labeltree import modelfile
-from labeltree.cli import training
 from labeltree.cli.display import Display
-from labeltree.cli.labelruns import LabelRuns
-from labeltree.cli.train import train
 from labeltree.data import loading
 from labeltree.data import text as data_text
 from labeltree.datasets import make_multiclass
+from labeltree.runs import train, training
+from labeltree.runs.labelruns import LabelRuns
 
 from .conftest import assert_same_model
 
@@ -203,7 +202,7 @@ def test_the_error_of_rows_held_out_does_not_depend_on_portions(text, tmp_path, 
     for portion in (2048, 77):
         monkeypatch.setattr(training, "PORTION", portion)
         display = Notes()
-        train([text], tmp_path / "m", holdout=0.1, passes=2, display=display, **SEED)
+        train([text], tmp_path / "m", holdout=0.1, passes=2, observer=display, **SEED)
         found.append(display.errors)
     assert found[0] == found[1]
     assert [examples for examples, _ in found[0]] == [500, 500]

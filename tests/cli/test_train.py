@@ -12,12 +12,11 @@ import numpy as np
 import pytest
 from sklearn.datasets import dump_svmlight_file
 
-from labeltree import load, modelfile
-from labeltree.cli import algorithms, training
-from labeltree.cli.checkpoint import Every, seconds
+from labeltree import algorithms, load, modelfile
 from labeltree.cli.display import Display
-from labeltree.cli.train import train
 from labeltree.datasets import make_multiclass
+from labeltree.runs import train, training
+from labeltree.runs.run import Every, seconds
 
 from .conftest import (
     COMMAND,
@@ -132,7 +131,7 @@ def test_rows_without_a_label_are_counted(cli, tmp_path):
     assert cli(*arguments).err.count(said) == 1
     assert load(m).progress_.examples == 2000
     with pytest.raises(RuntimeError):
-        train([str(data)], m, checkpoint_every="1", display=Stop(2, RuntimeError()), passes=2)
+        train([str(data)], m, checkpoint_every="1", observer=Stop(2, RuntimeError()), passes=2)
     assert 0 < modelfile.read_header(m)["notes"]["run"]["rows"] < 3000
     assert said in cli("train", "--resume", m).err
     data.write_text("cat\tit purrs\ndog\tit barks\n")
@@ -172,7 +171,7 @@ def test_resumed_run_is_the_uninterrupted_run(tmp_path, algorithm, pieces):
             data,
             killed,
             checkpoint_every="1k",
-            display=Stop(pieces, RuntimeError()),
+            observer=Stop(pieces, RuntimeError()),
             **options,
         )
     run = modelfile.read_header(killed)["notes"]["run"]
@@ -288,7 +287,7 @@ def test_bad_lines_are_skipped_after_a_crash_too(tmp_path):
     train(data, tmp_path / "whole", **params)
     stop = Stop(2, RuntimeError())
     with pytest.raises(RuntimeError):
-        train(data, tmp_path / "m", checkpoint_every="1000", display=stop, **params)
+        train(data, tmp_path / "m", checkpoint_every="1000", observer=stop, **params)
     train([], tmp_path / "m", resume=tmp_path / "m")
     assert_same_model(tmp_path / "whole", tmp_path / "m")
 

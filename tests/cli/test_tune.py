@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from labeltree import load, modelfile
-from labeltree.cli import algorithms, demo, tune
+from labeltree import algorithms, load, modelfile
+from labeltree.cli import demo, tune
 from labeltree.cli.settings import settings, settings_of_text
 
 from .conftest import small

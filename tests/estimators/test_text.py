@@ -27,7 +27,7 @@ from labeltree import (
     load,
     modelfile,
 )
-from labeltree.cli.train import train
+from labeltree.runs import train
 
 SMALL = {"hash_bits": 16}
 

@@ -11,8 +11,8 @@ from typing import Annotated, Any
 
 import typer
 
+from labeltree import algorithms
 from labeltree._version import __version__
-from labeltree.cli import algorithms
 from labeltree.cli.options import (
     Algorithm,
     CharNgrams,

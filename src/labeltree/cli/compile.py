@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from labeltree.cli.notes import notes_of
-from labeltree.cli.outputs import require_model_output
 from labeltree.estimators import load
+from labeltree.runs.notes import notes_of
+from labeltree.runs.outputs import require_model_output
 
 
 def compile_model(model: Path, output: Path, *, drop: float = 0.0, overwrite: bool = False) -> str:

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from labeltree.cli.algorithms import DEFAULT_ALGORITHM, estimator_class, parameters
+from labeltree.algorithms import DEFAULT_ALGORITHM, estimator_class, parameters
 from labeltree.cli.display import Table, make_table, table_text
-from labeltree.cli.outputs import require_writable
 from labeltree.datasets import stdlib_functions
 from labeltree.estimators import TextClassifier
+from labeltree.runs.outputs import require_writable
 
 BATCH = 1000
 BASELINE = "one-against-all"

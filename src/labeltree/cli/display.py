@@ -5,45 +5,18 @@ from __future__ import annotations
 import json
 import sys
 import time
-from typing import Any, NamedTuple, TextIO
+from typing import Any, TextIO
+
+from labeltree.runs.observer import Observer, Row
 
 HEADER = "  examples    error   recent     labels  depth"
 
 
-class Row(NamedTuple):
-    """Progressive validation at one point of a run."""
-
-    examples: int
-    error: float  # since the start
-    recent_error: float  # since the previous row
-    labels: int
-    depth: int | None  # of a tree
-
-    def __str__(self) -> str:
-        depth = "" if self.depth is None else str(self.depth)
-        return (
-            f"{self.examples:>10,} {self.error:>8.4f} {self.recent_error:>8.4f} "
-            f"{self.labels:>10,} {depth:>6}"
-        )
-
-
-class Display:
+class Display(Observer):
     """Shows nothing; the base of those that show something."""
-
-    def row(self, row: Row) -> None:
-        """Show a row of the table."""
-
-    def advance(self, examples: int, fraction: float | None, error: str) -> None:
-        """Show how many examples were learned, how much of the data was read, and an error."""
-
-    def note(self, text: str, **values: Any) -> None:
-        """Show a sentence; JSON shows the values instead."""
 
     def result(self, text: str, **values: Any) -> None:
         """Show what was asked for by name, on standard output; JSON shows the values instead."""
-
-    def close(self) -> None:
-        """Show nothing more."""
 
 
 class Results(Display):

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labeltree import metrics, modelfile
-from labeltree.cli.notes import notes_of
-from labeltree.cli.outputs import require_output
-from labeltree.cli.reading import expand, open_data
 from labeltree.estimators import OnlineClassifier, TextClassifier, classifier_of
 from labeltree.metrics import Estimate
+from labeltree.runs.notes import notes_of
+from labeltree.runs.outputs import require_output
+from labeltree.runs.reading import expand, open_data
 
 # Groups of labels by how often they were learned, as studies of long tails have them.
 GROUPS = {"head": (101, math.inf), "middle": (20, 100), "tail": (1, 19), "never learned": (0, 0)}

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from labeltree.cli.reading import names_of, reader_settings
 from labeltree.data import DataError, FeatureNames, stream
 from labeltree.data.errors import BadLine
 from labeltree.data.formats import FORMATS, Csv, make_format
@@ -22,6 +21,7 @@ from labeltree.data.source import CHUNK, Source
 from labeltree.estimators import OnlineClassifier, TextClassifier
 from labeltree.estimators.explanation import Part, named_parts
 from labeltree.estimators.explanation import explain as explain_parts
+from labeltree.runs.reading import names_of, reader_settings
 
 _CANDIDATES = 10
 _NO_ROW = "the line holds no row to explain; name another"

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from labeltree import modelfile
-from labeltree.cli.algorithms import name_of
+from labeltree.algorithms import name_of
 from labeltree.cli.explain import Explanation, explain
-from labeltree.cli.notes import notes_of
-from labeltree.cli.outputs import require_output
-from labeltree.cli.reading import names_of
 from labeltree.cli.treepage import tree_page
 from labeltree.estimators import OnlineClassifier, TextClassifier, classifier_of, load
+from labeltree.runs.notes import notes_of
+from labeltree.runs.outputs import require_output
+from labeltree.runs.reading import names_of
 from labeltree.treeview import Tree, counted
 
 _DEPTH_DRAWN = 4

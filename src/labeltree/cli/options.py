@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from labeltree.cli import algorithms
+from labeltree import algorithms
 
 Data = Annotated[
     list[str],

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from labeltree import modelfile
-from labeltree.cli.outputs import require_output
-from labeltree.cli.reading import expand, open_data
 from labeltree.data import Rows
 from labeltree.estimators import classifier_of
+from labeltree.runs.outputs import require_output
+from labeltree.runs.reading import expand, open_data
 
 Prediction = list[tuple[Any, float | None]]  # labels and their scores, best first
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from labeltree.cli.algorithms import Parameter, estimator_class, parameters
+from labeltree.algorithms import Parameter, estimator_class, parameters
 
 _NOT_TUNED = {
     *("bits", "layout", "min_gradient", "learn_jobs"),  # memory and time, not what is learned

@@ -10,17 +10,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from labeltree.cli.algorithms import DEFAULT_ALGORITHM, estimator_class
-from labeltree.cli.checkpoint import Every, StopRequest, seconds
+from labeltree.algorithms import DEFAULT_ALGORITHM, estimator_class
 from labeltree.cli.display import Display, Table
-from labeltree.cli.outputs import require_model_output
-from labeltree.cli.reading import Piece, expand, format_of, pieces, prefetch
 from labeltree.cli.settings import Setting, settings, settings_of_text
-from labeltree.cli.training import Given, Training
 from labeltree.data import Stream, stream
 from labeltree.data.formats import FORMATS
 from labeltree.estimators import OnlineClassifier, TextClassifier
 from labeltree.progress import Progress
+from labeltree.runs.outputs import require_model_output
+from labeltree.runs.reading import Piece, expand, format_of, pieces, prefetch
+from labeltree.runs.run import Every, StopRequest, seconds
+from labeltree.runs.training import Given, Training
 
 # What options of the readers are called on the command line.
 _OPTIONS = {
@@ -106,8 +106,7 @@ def tune(
             best, complete = _compete(candidates, limit, table, stop)
     finally:
         table.close()
-    candidates[0].training.warn_of_runs()
-    candidates[0].training.warn_of_labels()
+    candidates[0].training.tell_doubts()
     if complete:
         best.training.run.next_pass()
     best.training.save()

@@ -381,6 +381,10 @@ class OnlineClassifier(Predictor):
         check_is_fitted(self)
         return self._vocabulary.ids(labels)
 
+    def check_params(self) -> None:
+        """Raise if a parameter is not what it should be, as learning would."""
+        self._validate_params()
+
     def _validate_changes(self) -> None:
         """Check the parameters, unless they are those that were checked last."""
         estimator: Any = type(self)

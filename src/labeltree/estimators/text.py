@@ -233,6 +233,10 @@ class TextClassifier(TextPredictor):
             classifier.set_params(**{n: own[n] for n in own if n in classifier._changeable})
         return self
 
+    def check_params(self) -> None:
+        """Raise if a parameter, or one of the classifier's, is not what it should be."""
+        self._new().estimator.check_params()
+
     @property
     def features_(self) -> TextFeatures:
         """The features, with what they have counted."""

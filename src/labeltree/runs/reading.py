@@ -13,14 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labeltree import modelfile
-from labeltree.cli.notes import notes_of
-from labeltree.cli.shuffling import Numbered, Shuffle, numbered, shuffled
 from labeltree.data import FeatureNames, Rows, Stream, stream
 from labeltree.data.formats import FORMATS, detect_common_format, make_format
 from labeltree.data.rows import concatenate
 from labeltree.data.source import Source
 from labeltree.estimators import OnlineClassifier, TextClassifier, load
 from labeltree.labels import Targets
+from labeltree.runs.notes import notes_of
+from labeltree.runs.shuffling import Numbered, Shuffle, numbered, shuffled
 
 FIRST = 1024  # rows from which a learner settles what was left to the data
 _AHEAD = 4  # batches parsed ahead of the learner

@@ -8,15 +8,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import get_tags
 
 from labeltree import modelfile
-from labeltree.cli.algorithms import DEFAULT_ALGORITHM, estimator_class, name_of, names
-from labeltree.cli.checkpoint import Every, Run, StopRequest
-from labeltree.cli.display import Display, Row
-from labeltree.cli.firstlabels import FirstLabels
-from labeltree.cli.labelruns import LabelRuns
-from labeltree.cli.notes import notes_of
-from labeltree.cli.reading import (
+from labeltree.algorithms import DEFAULT_ALGORITHM, estimator_class, name_of, names
+from labeltree.data import FeatureNames, Rows, stream
+from labeltree.data.formats import Columns, make_format
+from labeltree.data.texts import Texts
+from labeltree.estimators import OnlineClassifier, TextClassifier, classifier_of, load
+from labeltree.labels import Targets
+from labeltree.progress import Progress
+from labeltree.runs.doubts import Doubts
+from labeltree.runs.notes import notes_of
+from labeltree.runs.observer import Observer, Row
+from labeltree.runs.reading import (
     Piece,
     format_of,
     names_of,
@@ -25,12 +30,7 @@ from labeltree.cli.reading import (
     targets_of,
     text_settings,
 )
-from labeltree.data import FeatureNames, Rows, stream
-from labeltree.data.formats import FORMATS, Columns, make_format
-from labeltree.data.texts import Texts
-from labeltree.estimators import OnlineClassifier, TextClassifier, classifier_of, load
-from labeltree.labels import Targets
-from labeltree.progress import Progress
+from labeltree.runs.run import Every, Run, StopRequest
 from labeltree.treeview import counted
 
 DEFAULT_FEATURES = 2**24  # of formats that do not tell
@@ -55,7 +55,7 @@ class Training:
 
     model: Path
     every: Every
-    display: Display
+    observer: Observer
     clf: OnlineClassifier | TextClassifier = field(init=False)
     run: Run = field(init=False)
     settings: dict[str, Any] = field(default_factory=dict)  # how lines become rows
@@ -64,10 +64,11 @@ class Training:
     label_sets: bool | None = None
     counts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
     before: int = 0  # rows of the pass that the stream does not have: those of another pipe
-    runs: LabelRuns = field(default_factory=LabelRuns)  # of labels, in the first pass
-    warned: bool = False  # of them
-    first_labels: FirstLabels | None = field(default_factory=FirstLabels)  # None once judged
+    doubts: Doubts = field(init=False)  # of what the first pass brings
     shown: tuple[int, int] = (0, 0)  # examples and errors of the last row of the table
+
+    def __post_init__(self) -> None:
+        self.doubts = Doubts(self.observer)
 
     def start(
         self,
@@ -172,7 +173,7 @@ class Training:
                 )
             run.check_files()
             self.run = run
-            self.display.note(
+            self.observer.note(
                 f"going on with {checkpoint} in pass {run.number + 1} of {run.passes}, "
                 f"after row {run.rows:,}",
                 event="resume",
@@ -183,7 +184,7 @@ class Training:
             raise ValueError(f"{checkpoint}: its run is complete; give files to learn more from")
         else:
             if not run.finished:
-                self.display.note(
+                self.observer.note(
                     f"learning {', '.join(files)} from the start; {checkpoint} was at row "
                     f"{run.rows:,} of {', '.join(run.data)}",
                     event="restart",
@@ -194,13 +195,13 @@ class Training:
         """Put text features before the classifier."""
         assert isinstance(self.clf, OnlineClassifier)
         self.clf = TextClassifier(self.clf, **self.text_options)
-        self.clf._new()  # which refuses what is wrong with its parameters
+        self.clf.check_params()
 
     def use_threads(self, threads: int | None) -> None:
         """Let the learner have so many threads; refuse what is wrong with its parameters."""
         clf = classifier_of(self.clf)
         clf.n_jobs = threads
-        clf._validate_params()
+        clf.check_params()
 
     @property
     def _seed(self) -> int:
@@ -245,15 +246,14 @@ class Training:
             )
         if run.number == 0:
             self._show_row()
-            self.warn_of_runs()
-            self.warn_of_labels()
+            self.tell_doubts()
             if rows.bad_lines.count:
-                self.display.note(
+                self.observer.note(
                     str(rows.bad_lines), event="bad_lines", count=rows.bad_lines.count
                 )
         if run.held_out[0]:
             held, wrong = run.held_out
-            self.display.note(
+            self.observer.note(
                 f"pass {run.number + 1}: error {wrong / held:.4f} on {held:,} rows held out",
                 event="holdout",
                 number=run.number + 1,
@@ -262,7 +262,7 @@ class Training:
             )
         elif run.again[0]:
             again, wrong = run.again
-            self.display.note(
+            self.observer.note(
                 f"pass {run.number + 1}: training error {wrong / again:.4f} on {again:,} rows that "
                 "were learned before",
                 event="pass",
@@ -291,12 +291,8 @@ class Training:
             held = piece.numbers % run.holdout == run.holdout - 1
             weight = np.ones(len(rows), np.float32) if rows.weight is None else rows.weight
             rows = replace(rows, weight=np.where(held, np.float32(0), weight))
-        if run.number == 0 and not piece.targets.multilabel:
-            self.runs.add(rows.labels.ids)
-        if run.number == 0 and self.first_labels is not None:
-            self.first_labels.add(rows)
-            if self.first_labels.complete:
-                self.warn_of_labels()
+        if run.number == 0:
+            self.doubts.add(rows, self.settings, label_sets=piece.targets.multilabel)
         begin = 0
         while begin < len(rows):
             end = min(begin + self._portion(), len(rows))
@@ -349,30 +345,16 @@ class Training:
                 f"{', '.join(self.run.data)}: none of the first {len(piece.rows):,} rows has a "
                 "label to learn; check the format and where it has the labels"
             )
-        self._warn_of_header(piece)
+        self.doubts.tell_of_header(piece, self.settings, self.run.data[0])
         self.label_sets = piece.targets.multilabel
         clf = classifier_of(self.clf)
-        if self.label_sets and not clf._takes_sets:
-            able = [name for name in names() if estimator_class(name)._takes_sets]
+        if self.label_sets and not takes_sets(clf):
+            able = [name for name in names() if takes_sets(estimator_class(name)())]
             several = np.diff(piece.rows.labels.offsets).max() > 1
             what = "rows have sets of labels" if several else "there are rows without a label"
             raise ValueError(
                 f"{', '.join(self.run.data)}: {what}, which {name_of(type(clf))} does not "
                 f"learn; give --algorithm {' or '.join(able)}, or rows of one label"
-            )
-
-    def _warn_of_header(self, piece: Piece) -> None:
-        """Say so if the first row looks like the names of columns."""
-        if self.settings.get("format") != "tsv":
-            return
-        at = np.flatnonzero(piece.numbers == 0)
-        first = piece.rows.take(at).sets[0] if len(at) else []
-        if first and str(first[0]).lower() in ("label", "labels"):
-            self.display.note(
-                f"warning: {self.run.data[0]}: the first label is {first[0]!r}: if that is a "
-                "header, take the line out, as all lines are learned as rows",
-                event="header",
-                label=first[0],
             )
 
     def _count(self, ids: NDArray[np.uint32], vocabulary: list[Any]) -> None:
@@ -390,57 +372,25 @@ class Training:
         progress = self.clf.progress_
         if progress.checkpoints and progress.checkpoints[-1][0] > self.shown[0]:
             self._show_row()
-            self.warn_of_runs()
+            if self.run.number == 0:
+                self.doubts.tell_of_runs(shuffled=self.run.shuffle > 0)
         fraction = piece.fraction
         if fraction is not None:
             fraction = (self.run.number + fraction) / self.run.passes
         again, wrong = self.run.again
         error = f"training error {wrong / again:.4f}" if again else f"error {progress.error:.4f}"
-        self.display.advance(self.clf.examples_, fraction, error)
+        self.observer.advance(self.clf.examples_, fraction, error)
 
-    def warn_of_runs(self) -> None:
-        """Say once that the order of the rows makes progressive validation too good."""
-        if self.warned or self.run.number or not self.runs.found:
-            return
-        self.warned = True
-        self.display.note(
-            f"warning: {self.runs.sentence(shuffled=self.run.shuffle > 0)}",
-            event="runs_of_labels",
-            repeated=self.runs.share,
-            by_chance=self.runs.by_chance,
-        )
-
-    def warn_of_labels(self) -> None:
-        """Say once what is odd about the labels of the first rows."""
-        if self.first_labels is None:
-            return
-        labels, self.first_labels = self.first_labels, None
-        rows, own, joined = len(labels.sets), labels.own(), labels.joined()
-        if joined and self.settings.get("label_separator", "") is None:
-            label, separator = joined
-            self.display.note(
-                f"warning: labels such as {label!r} seem to be several: if they are, give "
-                f"--label-separator '{separator}'",
-                event="joined_labels",
-                label=label,
-                separator=separator,
-            )
-        elif own:
-            named = FORMATS[self.settings["format"]].has_label_column
-            self.display.note(
-                f"warning: {own:,} of the first {rows:,} rows have a label that no other row has: "
-                "check that labels and features have not changed places, and that labels are not "
-                f"ids{' (--label-column names them)' if named else ''}",
-                event="labels_of_one_row",
-                rows=rows,
-                own=own,
-            )
+    def tell_doubts(self) -> None:
+        """Tell what is odd about the data, if that was not told before."""
+        self.doubts.tell_of_runs(shuffled=self.run.shuffle > 0)
+        self.doubts.tell_of_labels(self.settings)
 
     def _show_row(self) -> None:
         progress = self.clf.progress_
         examples, errors = self.shown
         if progress.examples > examples:
-            self.display.row(
+            self.observer.row(
                 Row(
                     progress.examples,
                     progress.error,
@@ -464,16 +414,16 @@ class Training:
             attached = {"feature_indices": indices, "feature_names": names}
         self.clf.save(self.model, notes=notes, attached=attached)
         if final:
-            self.display.close()
+            self.observer.close()
             progress = self.clf.progress_
             if self.run.unlabelled:
-                self.display.note(
+                self.observer.note(
                     f"{counted(self.run.unlabelled, 'row')} had no label: not among the examples",
                     event="without_labels",
                     rows=self.run.unlabelled,
                 )
             on = "" if self.run.finished else f" (stopped; to go on: {self._resume_command()})"
-            self.display.note(
+            self.observer.note(
                 f"{counted(progress.examples, 'example')}, {counted(self.clf.n_labels_, 'label')}, "
                 f"progressive error {progress.error:.4f}; saved to {self.model}{on}",
                 event="saved",
@@ -496,6 +446,11 @@ def require_algorithm(checkpoint: Path, algorithm: str) -> None:
         raise ValueError(
             f"{checkpoint}: the model goes on with its own algorithm; leave --algorithm out"
         )
+
+
+def takes_sets(clf: OnlineClassifier) -> bool:
+    """Tell whether rows may have sets of labels."""
+    return bool(get_tags(clf).classifier_tags.multi_label)
 
 
 def depth_of(clf: OnlineClassifier | TextClassifier) -> int | None:

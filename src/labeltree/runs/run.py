@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
-from labeltree.cli.shuffling import Shuffle
+from labeltree.runs.shuffling import Shuffle
 
 LATER = 8192  # consecutive rows that trade places in later passes
 _SECONDS = {"s": 1, "m": 60, "h": 3600}

@@ -4,8 +4,8 @@ import gc
 import io
 import weakref
 
-from labeltree.cli.reading import FIRST, pieces
 from labeltree.data import stream
+from labeltree.runs.reading import FIRST, pieces
 
 
 def test_rows_that_were_learned_are_not_kept():
