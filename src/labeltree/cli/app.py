@@ -43,7 +43,7 @@ from labeltree.cli.options import (
 
 
 def build(arguments: Sequence[str]) -> typer.Typer:
-    """Return the command line; `train` and `tune` have the options of the algorithm asked for."""
+    """Return the command line; some commands have the options of the algorithm asked for."""
     app = typer.Typer(
         add_completion=False,
         pretty_exceptions_enable=False,
@@ -51,13 +51,14 @@ def build(arguments: Sequence[str]) -> typer.Typer:
         help="Predict one label, or a set, out of thousands to millions.",
     )
     app.callback(invoke_without_command=True)(top)
-    algorithm = _chosen(arguments) if {"train", "tune"} & {*arguments} else None
+    algorithm = _chosen(arguments) if {"train", "tune", "serve"} & {*arguments} else None
     app.command()(_with_parameters(train, algorithm))
     app.command()(predict)
     app.command()(evaluate)
     app.command(name="inspect")(inspect_)
     app.command(name="compile")(compile_)
     app.command()(_with_parameters(tune, algorithm))
+    app.command()(_with_parameters(serve, algorithm))
     app.command()(demo)
     return app
 
@@ -397,6 +398,78 @@ def tune(
         seed=seed,
         overwrite=overwrite,
         table=make_table(quiet=quiet, as_json=json),
+    )
+
+
+def serve(
+    *,
+    model: Annotated[
+        Path | None,
+        typer.Argument(help="A model file; a new model if it is not there.", metavar="MODEL"),
+    ] = None,
+    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="0 takes any that is free.", min=0, max=65535)] = 8080,
+    token: Annotated[
+        str | None, typer.Option(help="What requests must carry.", envvar="LABELTREE_TOKEN")
+    ] = None,
+    learn_token: Annotated[
+        str | None,
+        typer.Option(
+            help="What those that learn must carry, if it is another.",
+            envvar="LABELTREE_LEARN_TOKEN",
+        ),
+    ] = None,
+    insecure: Annotated[
+        bool, typer.Option("--insecure", help="Let everybody in, from everywhere.")
+    ] = False,
+    read_only: Annotated[bool, typer.Option("--read-only", help="Learn nothing.")] = False,
+    log: Annotated[
+        Path | None, typer.Option(help="The folder of the log; MODEL.log if not given.")
+    ] = None,
+    snapshot_every: Annotated[
+        str, typer.Option(help="Save the model: every 60s, 10m, or 100k, 2M examples.")
+    ] = "10m",
+    sync_ms: Annotated[
+        float, typer.Option(help="How long to wait for others to be written with.", min=0, max=1000)
+    ] = 5.0,
+    grace: Annotated[float, typer.Option(help="Seconds to finish in after SIGTERM.", min=1)] = 30.0,
+    algorithm: Algorithm = algorithms.DEFAULT_ALGORITHM,
+    text: Annotated[
+        bool, typer.Option(help="A new model: learns from text, or from numbered features.")
+    ] = True,
+    hash_bits: HashBits = None,
+    word_ngrams: WordNgrams = None,
+    char_ngrams: CharNgrams = None,
+    text_idf: TextIdf = None,
+    label_sets: LabelSets = None,
+    seed: Seed = 0,
+    parameters: dict[str, Any],
+) -> None:
+    """Learn and answer over HTTP. Options of the algorithm are for a new model."""
+    try:
+        from labeltree.cli.serve import serve_model
+    except ModuleNotFoundError as error:
+        raise ImportError(
+            f"serve needs {error.name}, which is not installed: pip install 'labeltree[serve]'"
+        ) from error
+
+    serve_model(
+        model,
+        host=host,
+        port=port,
+        token=token,
+        learn_token=learn_token,
+        insecure=insecure,
+        read_only=read_only,
+        log=log,
+        snapshot_every=snapshot_every,
+        sync_ms=sync_ms,
+        grace=grace,
+        algorithm=algorithm,
+        params={"random_state": seed, **parameters},
+        text=text,
+        text_options=text_options(hash_bits, word_ngrams, char_ngrams, text_idf),
+        label_sets=label_sets,
     )
 
 

@@ -36,7 +36,7 @@ class Every:
     _count: int = 0
 
     @classmethod
-    def parse(cls, text: str | None) -> Every:
+    def parse(cls, text: str | None, option: str = "--checkpoint-every") -> Every:
         """Read 60s, 10m, 2h, or a number of examples: 5000, 100k, 2M."""
         if text is None:
             return cls()
@@ -44,9 +44,9 @@ class Every:
         if count is not None and int(count[1]) > 0:
             return cls(examples=int(count[1]) * _EXAMPLES[count[2]])
         if re.fullmatch(r"[\d.]+[smh]", text):
-            return cls(seconds=seconds(text, "--checkpoint-every"))
+            return cls(seconds=seconds(text, option))
         raise ValueError(
-            f"--checkpoint-every is {text!r}, expected a duration such as 60s or 10m, or a number "
+            f"{option} is {text!r}, expected a duration such as 60s or 10m, or a number "
             "of examples such as 5000, 100k or 2M"
         )
 

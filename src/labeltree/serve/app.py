@@ -1,0 +1,322 @@
+"""The HTTP interface: requests to calls of the service, and back."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import tempfile
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.background import BackgroundTask
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import FileResponse, Response, StreamingResponse
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from labeltree.serve import annif, openapi
+from labeltree.serve.answers import Answers
+from labeltree.serve.examples import (
+    BadRequestError,
+    Example,
+    count,
+    parse_json,
+    several,
+    share,
+)
+from labeltree.serve.feed import Feed
+from labeltree.serve.measures import Measures
+from labeltree.serve.model import Answer
+from labeltree.serve.replies import (
+    MOST_BYTES,
+    as_problem,
+    problem,
+    read_body,
+    reply,
+    told,
+    too_large,
+)
+from labeltree.serve.security import ANSWER_HEADERS, PAGE_HEADERS, Tokens
+from labeltree.serve.service import BusyError, Service, UnavailableError
+
+MOST_K = 1000
+MOST_LIMIT = 1000
+_PAGE = {
+    "": "text/html",
+    "page.css": "text/css",
+    "page.js": "text/javascript",
+    "progress.js": "text/javascript",
+}
+
+Handler = Callable[[Request], Awaitable[Response]]
+
+
+class Api:
+    """What can be asked of a server."""
+
+    def __init__(self, service: Service, tokens: Tokens) -> None:
+        self.service, self.tokens = service, tokens
+        self.measures = Measures(service)
+        self.answers = Answers(self._predict)
+        self.feed = Feed(service)
+        self.ready = True
+        self.routes: list[Route] = []
+
+    def _predict(self, examples: Any, k: int) -> list[Answer]:
+        answers = self.service.model.predict(examples, k)
+        self.feed.predicted += len(examples)
+        return answers
+
+    async def predict(self, request: Request) -> Response:
+        """Answer ``POST /v1/predict``."""
+        body = parse_json(await read_body(request))
+        k, threshold = count(body, "k", 5, MOST_K), share(body, "threshold")
+        form, many = self.service.model.form, several(body)
+        examples = [
+            form.parse(one, where, labelled=False)
+            for one, where in ([(body, "")] if many is None else many)
+        ]
+        version = self.service.version
+        answers = await self.answers.ask(examples, k) if examples else []
+        self.measures.predicted.inc(len(examples))
+        found = [{"labels": told(answer, threshold)} for answer in answers]
+        return reply(
+            {**found[0], "version": version}
+            if many is None
+            else {"results": found, "version": version}
+        )
+
+    async def learn(self, request: Request) -> Response:
+        """Answer ``POST /v1/learn``."""
+        k = self._k_of(request)
+        body = parse_json(await read_body(request))
+        form, many = self.service.model.form, several(body)
+        examples = [
+            form.parse(one, where, labelled=True)
+            for one, where in ([(body, "")] if many is None else many)
+        ]
+        for i, example in enumerate(examples):
+            self.service.model.require(example, "" if many is None else f"examples[{i}].")
+        if not examples:
+            return reply({"learned": 0, "repeated": 0, "version": self.service.version})
+        done = await self.learned(examples, k)
+        answer: dict[str, Any] = {
+            "learned": done.learned,
+            "repeated": done.repeated,
+            "version": done.version,
+        }
+        if done.answers is not None:
+            found = [{"labels": told(one)} for one in done.answers]
+            answer |= found[0] if many is None else {"results": found}
+        return reply(answer)
+
+    async def learned(self, examples: list[Example], k: int = 0) -> Any:
+        """Learn examples; return once they are on disk and in the model."""
+        return await asyncio.wrap_future(self.service.learn(examples, k))
+
+    def _k_of(self, request: Request) -> int:
+        given = request.query_params.get("predict")
+        if given is None:
+            return 0
+        return count({"predict": _integer(given)}, "predict", 0, MOST_K)
+
+    async def explain(self, request: Request) -> Response:
+        """Answer ``POST /v1/explain``."""
+        body = parse_json(await read_body(request))
+        limit, model = count(body, "limit", 10, 100), self.service.model
+        if not model.form.text:
+            return problem(501, "not_text", "only models of text can tell words apart")
+        example = model.form.parse(body, "", labelled=False)
+        k = count(body, "k", 3, 20)
+        labels = body.get("labels")
+        if labels is not None and (not isinstance(labels, list) or len(labels) > 20):
+            raise BadRequestError("labels are to be a list of 20 at most", "labels")
+        answer = (await self.answers.ask([example], max(20, k)))[0]
+        scores = dict(answer)
+        asked = [label for label, _ in answer[:k]] if labels is None else labels
+        if not all(isinstance(label, str | int) for label in asked):
+            raise BadRequestError("a label is neither a string nor an integer", "labels")
+        words = await asyncio.to_thread(model.explain, example.text or "", asked, limit)
+        found = [
+            {
+                "label": label,
+                "score": scores.get(label, 0.0),
+                "words": [{"word": word, "weight": weight} for word, weight in own],
+            }
+            for label, own in zip(asked, words, strict=True)
+        ]
+        return reply({"labels": found, "version": self.service.version})
+
+    async def labels(self, request: Request) -> Response:
+        """Answer ``GET /v1/labels``."""
+        query = request.query_params.get("query", "")[:200]
+        limit = count(
+            {"limit": _integer(request.query_params.get("limit", "20"))}, "limit", 20, MOST_LIMIT
+        )
+        found, total = await asyncio.to_thread(self.service.model.find_labels, query, limit)
+        labels = [{"label": label, "examples": examples} for label, examples in found]
+        return reply({"labels": labels, "total": total})
+
+    async def model(self, _: Request) -> Response:
+        """Answer ``GET /v1/model``."""
+        return reply({**self.service.model.facts(), "read_only": self.service.log is None})
+
+    async def model_file(self, _: Request) -> Response:
+        """Answer ``GET /v1/model/file``."""
+        if not self.service.model.learned:
+            return problem(404, "nothing_learned", "there is no model before something is learned")
+        folder = None if self.service.log is None else self.service.log.folder
+        handle, name = tempfile.mkstemp(suffix=".labeltree-download", dir=folder)
+        os.close(handle)
+        path = Path(name)
+        try:
+            saved = await asyncio.to_thread(self.service.save, path)
+            await asyncio.wrap_future(saved)
+        except BaseException:
+            path.unlink(missing_ok=True)
+            raise
+        return FileResponse(
+            path,
+            media_type="application/octet-stream",
+            filename="model.labeltree",
+            background=BackgroundTask(path.unlink, missing_ok=True),
+        )
+
+    async def progress(self, _: Request) -> Response:
+        """Answer ``GET /v1/progress``."""
+        if self.feed.full:
+            return problem(503, "too_many_watchers", "too many clients watch; try later")
+        return StreamingResponse(
+            self.feed.events(), media_type="text/event-stream", headers=ANSWER_HEADERS
+        )
+
+    async def metrics(self, _: Request) -> Response:
+        """Answer ``GET /metrics``."""
+        return Response(self.measures.text(), media_type=self.measures.media_type)
+
+    async def health(self, _: Request) -> Response:
+        """Answer ``GET /healthz``."""
+        return reply({"status": "alive"})
+
+    async def readiness(self, _: Request) -> Response:
+        """Answer ``GET /readyz``."""
+        if not self.ready:
+            return problem(503, "stopping", "the server is stopping")
+        return reply({"status": "ready", "version": self.service.version})
+
+    async def page(self, request: Request) -> Response:
+        """Answer ``GET /``."""
+        name = request.path_params.get("name", "")
+        content = (files("labeltree.serve") / "page" / (name or "index.html")).read_bytes()
+        return Response(content, media_type=_PAGE[name], headers=PAGE_HEADERS)
+
+    async def description(self, _: Request) -> Response:
+        """Answer ``GET /openapi.json``."""
+        return reply(openapi.description())
+
+
+def build(service: Service, tokens: Tokens | None = None) -> tuple[ASGIApp, Api]:
+    """Return the application, and what can be asked of it."""
+    api = Api(service, tokens or Tokens())
+
+    def route(path: str, handler: Handler, method: str = "GET") -> Route:
+        return Route(path, handler, methods=[method])
+
+    routes = [
+        route("/v1/predict", api.predict, "POST"),
+        route("/v1/learn", api.learn, "POST"),
+        route("/v1/explain", api.explain, "POST"),
+        route("/v1/labels", api.labels),
+        route("/v1/model", api.model),
+        route("/v1/model/file", api.model_file),
+        route("/v1/progress", api.progress),
+        *annif.routes(api),
+        route("/metrics", api.metrics),
+        route("/healthz", api.health),
+        route("/readyz", api.readiness),
+        route("/openapi.json", api.description),
+        route("/", api.page),
+        route("/{name:str}", _known_page(api.page)),
+    ]
+
+    api.routes = routes
+
+    async def explain(_: Request, error: Exception) -> Response:
+        return as_problem(error)
+
+    kinds = (BadRequestError, BusyError, UnavailableError, HTTPException, Exception)
+    handlers: dict[Any, Any] = dict.fromkeys(kinds, explain)
+
+    @contextlib.asynccontextmanager
+    async def running(_: Starlette) -> AsyncIterator[None]:
+        watching = asyncio.create_task(api.feed.run())
+        yield
+        watching.cancel()
+        api.answers.close()
+
+    return Guard(Starlette(routes=routes, lifespan=running, exception_handlers=handlers), api), api
+
+
+def _known_page(page: Handler) -> Handler:
+    async def known(request: Request) -> Response:
+        if request.path_params["name"] not in _PAGE:
+            return problem(404, "not_found", f"there is nothing at {request.url.path}")
+        return await page(request)
+
+    return known
+
+
+class Guard:
+    """Lets in who may come in, tells in JSON what went wrong, and measures."""
+
+    def __init__(self, app: ASGIApp, api: Api) -> None:
+        self._app, self._api = app, api
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle a request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        started, status = time.perf_counter(), 0
+
+        async def watched(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        try:
+            refused = self._refused(scope)
+            if refused is not None:
+                await refused(scope, receive, watched)
+                return
+            with contextlib.suppress(ClientDisconnect):
+                await self._app(scope, receive, watched)
+        finally:
+            self._api.measures.request(scope["path"], status, time.perf_counter() - started)
+
+    def _refused(self, scope: Scope) -> Response | None:
+        path: str = scope["path"]
+        if not path.startswith(("/v1/", "/metrics")):
+            return None
+        headers = dict(scope["headers"])
+        given = headers.get(b"authorization", b"").decode("latin-1")
+        learning = path == "/v1/learn" or path.endswith("/learn")
+        if not self._api.tokens.allow(given, learning=learning):
+            answer = problem(401, "unauthorized", "give the token: Authorization: Bearer TOKEN")
+            answer.headers["www-authenticate"] = "Bearer"
+            return answer
+        length = headers.get(b"content-length", b"")
+        if length.isdigit() and int(length) > MOST_BYTES:
+            return too_large()
+        return None
+
+
+def _integer(text: str) -> Any:
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else text

@@ -1,0 +1,160 @@
+"""``labeltree serve``, apart from its options."""
+
+from __future__ import annotations
+
+import contextlib
+import resource
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from labeltree import modelfile
+from labeltree.runs.run import Every
+from labeltree.serve.app import Api, build
+from labeltree.serve.model import ServedModel
+from labeltree.serve.security import Tokens, is_local
+from labeltree.serve.service import NewModel, Service
+
+HEADER_SECONDS = 10.0
+IDLE_SECONDS = 30  # that a connection may have nothing to say between requests
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where a server listens, and whom it lets in."""
+
+    host: str = "127.0.0.1"
+    port: int = 8080
+    tokens: Tokens = field(default_factory=Tokens)
+    insecure: bool = False
+
+    def check(self) -> None:
+        """Raise if others could come in without a token."""
+        if not is_local(self.host) and not self.tokens.any and not self.insecure:
+            raise ValueError(
+                f"--host is {self.host}, which others can reach, and there is no token; give "
+                "--token or LABELTREE_TOKEN, or say --insecure"
+            )
+
+
+def open_service(
+    model: Path | None,
+    log: Path | None,
+    new: NewModel | None,
+    *,
+    read_only: bool = False,
+    snapshot_every: str = "10m",
+    sync_seconds: float = 0.005,
+    tell: Callable[[str], None] = lambda _: None,
+) -> Service:
+    """Load what is to be served, and recover what was learned since it was saved."""
+    exists = model is not None and model.exists()
+    compiled = exists and model is not None and modelfile.read_header(model).get("compiled")
+    if read_only or compiled:
+        if model is None or not exists:
+            raise ValueError("a server that only reads needs a model; give the file of one")
+        return Service(ServedModel.load(model))
+    if log is None:
+        if model is None:
+            raise ValueError("give a model file, or --log and what to make a model from")
+        log = model.with_name(model.name + ".log")
+    return Service.open(
+        model,
+        log,
+        new,
+        tell=tell,
+        every=Every.parse(snapshot_every, "--snapshot-every"),
+        sync_seconds=sync_seconds,
+    )
+
+
+class Protocol(HttpToolsProtocol):
+    """Closes connections whose first request does not arrive in time."""
+
+    def connection_made(self, transport: Any) -> None:
+        """Begin to wait."""
+        super().connection_made(transport)
+        self._impatience = self.loop.call_later(HEADER_SECONDS, self._give_up)
+
+    def on_headers_complete(self) -> None:
+        """Stop waiting."""
+        self._impatience.cancel()
+        super().on_headers_complete()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop waiting."""
+        self._impatience.cancel()
+        super().connection_lost(exc)
+
+    def _give_up(self) -> None:
+        if not self.transport.is_closing():
+            self.transport.close()
+
+
+class Server(uvicorn.Server):
+    """Tells its port once it listens, and lets watchers go before it stops."""
+
+    def __init__(self, config: uvicorn.Config, api: Api, started: Callable[[int], None]) -> None:
+        super().__init__(config)
+        self._api, self._started = api, started
+
+    async def startup(self, sockets: Any = None) -> None:
+        """Listen."""
+        await super().startup(sockets)
+        if self.started and self.servers:
+            self._started(self.servers[0].sockets[0].getsockname()[1])
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Stop, as SIGTERM or Ctrl-C asks for."""
+        self._api.ready = False
+        self._api.feed.close()
+        super().handle_exit(sig, frame)
+
+
+def serve(
+    service: Service,
+    address: Address,
+    *,
+    grace: float = 30.0,
+    started: Callable[[int], None] = lambda _: None,
+) -> None:
+    """Answer until SIGTERM or Ctrl-C; then finish what was begun, and write a snapshot."""
+    address.check()
+    with contextlib.suppress(ValueError, OSError):
+        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    app, api = build(service, address.tokens)
+    config = uvicorn.Config(
+        app,
+        host=address.host,
+        port=address.port,
+        http=Protocol,
+        loop="uvloop",
+        ws="none",
+        access_log=False,
+        log_level="warning",
+        server_header=False,
+        timeout_keep_alive=IDLE_SECONDS,
+        timeout_graceful_shutdown=max(1, round(grace / 2)),
+    )
+    server = Server(config, api, started)
+    # uvicorn raises the signal that has ended it once more, which must not end this.
+    before = signal.signal(signal.SIGTERM, lambda *_: None)
+    try:
+        with contextlib.suppress(KeyboardInterrupt):
+            server.run()
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    closing = threading.Thread(target=service.close, daemon=True)
+    closing.start()
+    closing.join(grace)
+    if closing.is_alive():
+        sys.exit(f"the last snapshot took longer than {grace:g} s; nothing learned is lost")

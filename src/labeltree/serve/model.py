@@ -1,0 +1,201 @@
+"""The model behind a server: examples in, labels out, and what is saved with it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from labeltree import modelfile
+from labeltree.algorithms import name_of
+from labeltree.estimators import OnlineClassifier, TextClassifier, classifier_of, load
+from labeltree.estimators.explanation import text_parts
+from labeltree.labels import Label
+from labeltree.runs.notes import notes_of
+from labeltree.serve.examples import BadRequestError, Example, Form
+
+FEATURES = 2**24  # of a model that has learned no row yet
+TRIED = 60  # words that are left out in turn, to explain a prediction
+
+Answer = list[tuple[Label, float]]  # labels with their scores, best first
+
+
+class Word(NamedTuple):
+    """A word, and by how much it raises the score of a label."""
+
+    word: str
+    weight: float
+
+
+class ServedModel:
+    """An estimator, whatever it learns from. One thread learns; any number of them may ask."""
+
+    def __init__(
+        self,
+        clf: OnlineClassifier | TextClassifier,
+        *,
+        sets: bool | None = None,
+        notes: dict[str, Any] | None = None,
+        attached: dict[str, NDArray[Any]] | None = None,
+    ) -> None:
+        self.clf = clf
+        self.notes = notes or {}
+        self.attached = attached or {}
+        self.sets = clf.multilabel_ if self.learned else sets  # None: the first example will tell
+        counts = self.notes.get("label_counts") or []
+        self._counts = np.array(counts, np.int64)
+        self._names: list[tuple[str, Label]] = []  # of labels, as they are sought
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> ServedModel:
+        """Read a model file; a compiled one is mapped."""
+        compiled = bool(modelfile.read_header(path).get("compiled"))
+        clf = load(path, mmap=compiled)
+        return cls(clf, notes=notes_of(path), attached=modelfile.read_attached(path))
+
+    @property
+    def learned(self) -> bool:
+        """Whether the model has learned anything."""
+        return bool(self.clf.__sklearn_is_fitted__())
+
+    @property
+    def compiled(self) -> bool:
+        """Whether the model can only predict."""
+        return self.learned and bool(self.clf.compiled_)
+
+    @property
+    def version(self) -> int:
+        """How many examples were learned."""
+        return int(self.clf.examples_) if self.learned else 0
+
+    @property
+    def form(self) -> Form:
+        """What rows are made of."""
+        text = isinstance(self.clf, TextClassifier)
+        if text or not self.learned:
+            return Form(text=text, features=FEATURES)
+        return Form(text=False, features=self.clf.n_features_in_)
+
+    def facts(self) -> dict[str, Any]:
+        """Tell what the model is, and how it fares."""
+        progress = self.clf.progress_ if self.learned else None
+        classifier = classifier_of(self.clf)
+        return {
+            "version": self.version,
+            "examples": self.version,
+            "labels": self.clf.n_labels_ if self.learned else 0,
+            "text": self.form.text,
+            "features": self.form.features,
+            "sets": self.sets,
+            "algorithm": name_of(type(classifier)),
+            "compiled": self.compiled,
+            "error": progress.error if progress is not None and progress.examples else None,
+        }
+
+    def require(self, example: Example, where: str) -> None:
+        """Raise if an example cannot be learned."""
+        if not example.labels:
+            raise BadRequestError("labels are empty, expected at least one", where + "labels")
+        if self.sets is False and len(example.labels) != 1:
+            raise BadRequestError(
+                f"there are {len(example.labels)} labels, expected one: the model learns one label "
+                "a row",
+                where + "labels",
+            )
+
+    def learn(self, examples: Sequence[Example]) -> None:
+        """Learn examples in their order; the model does not depend on how they are cut up."""
+        if not self.learned:  # what the first row settles must not depend on those with it
+            if self.sets is None:
+                self.sets = len(examples[0].labels) > 1
+            self._learn(examples[:1])
+            examples = examples[1:]
+        if examples:
+            self._learn(examples)
+
+    def _learn(self, examples: Sequence[Example]) -> None:
+        y = [list(one.labels) if self.sets else one.labels[0] for one in examples]
+        weight = np.array([one.weight for one in examples], np.float32)
+        self.clf.partial_fit(self._rows(examples), y, sample_weight=weight)
+        labels = [label for one in examples for label in one.labels if one.weight > 0]
+        ids = classifier_of(self.clf).label_ids(labels)
+        missing = len(self.clf.classes_) - len(self._counts)
+        if missing > 0:
+            self._counts = np.concatenate([self._counts, np.zeros(missing, np.int64)])
+        np.add.at(self._counts, ids, 1)
+
+    def predict(self, examples: Sequence[Example], k: int) -> list[Answer]:
+        """Return the best labels of each example."""
+        if not self.learned:
+            return [[] for _ in examples]
+        labels, scores = self.clf.predict_topk(self._rows(examples), k=k)
+        return [
+            [(label, score) for label, score in zip(*row, strict=True) if label is not None]
+            for row in zip(labels.tolist(), scores.tolist(), strict=True)
+        ]
+
+    def explain(self, text: str, labels: Sequence[Label], limit: int) -> list[list[Word]]:
+        """Return, for each label, the words that matter most to its score."""
+        words, without = text_parts(text)
+        words = words[:TRIED]
+        if not self.learned or not words:
+            return [[] for _ in labels]
+        texts = [Example(text), *(Example(without(i)) for i in range(len(words)))]
+        k = min(self.clf.n_labels_, max(20, 4 * len(labels)))
+        whole, *others = [dict(answer) for answer in self.predict(texts, k)]
+        explained = []
+        for label in labels:
+            found: dict[str, float] = {}
+            for word, other in zip(words, others, strict=True):
+                change = whole.get(label, 0.0) - other.get(label, 0.0)
+                found[word] = max(found.get(word, change), change, key=abs)
+            ranked = sorted(found.items(), key=lambda item: -abs(item[1]))
+            explained.append([Word(*item) for item in ranked[:limit] if abs(item[1]) > 1e-4])
+        return explained
+
+    def find_labels(self, query: str, limit: int) -> tuple[list[tuple[Label, int | None]], int]:
+        """Return labels that have all words of a query, the most frequent first; and how many."""
+        if not self.learned:
+            return [], 0
+        known = self.clf.classes_
+        for label in known[len(self._names) :].tolist():
+            self._names.append((str(label).casefold(), label))
+        words = query.casefold().split()
+        found = [
+            i for i, (name, _) in enumerate(self._names) if all(word in name for word in words)
+        ]
+        counts = self._counts
+        whole = " ".join(words)
+
+        def order(i: int) -> tuple[bool, bool, int]:
+            name = self._names[i][0]
+            count = int(counts[i]) if i < len(counts) else 0
+            return name != whole, not name.startswith(whole), -count
+
+        best = sorted(found, key=order)[:limit]
+        return [
+            (self._names[i][1], int(counts[i]) if i < len(counts) else None) for i in best
+        ], len(known)
+
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        notes: dict[str, Any],
+        attached: dict[str, NDArray[Any]],
+    ) -> None:
+        """Write the model to one file."""
+        own = {**self.notes, "label_counts": self._counts.tolist(), "run": None, **notes}
+        self.clf.save(path, notes=own, attached={**self.attached, **attached})
+
+    def _rows(self, examples: Sequence[Example]) -> Any:
+        form = self.form
+        if form.text:
+            return [one.text for one in examples]
+        offset = np.cumsum([0, *(len(one.indices) for one in examples)])
+        indices = np.fromiter((i for one in examples for i in one.indices), np.int64, offset[-1])
+        values = np.fromiter((v for one in examples for v in one.values), np.float32, offset[-1])
+        return sp.csr_matrix((values, indices, offset), shape=(len(examples), form.features))

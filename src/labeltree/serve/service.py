@@ -1,0 +1,344 @@
+"""One model that learns and answers: what is acknowledged is in the log, then in the model."""
+
+from __future__ import annotations
+
+import json
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from labeltree.algorithms import estimator_class
+from labeltree.estimators import TextClassifier
+from labeltree.runs.run import Every
+from labeltree.serve import snapshots
+from labeltree.serve.examples import BadRequestError, Example
+from labeltree.serve.log import EventLog, LogError
+from labeltree.serve.model import Answer, ServedModel
+from labeltree.serve.recentids import RecentIds
+
+MOST_WAITING = 20_000  # examples
+_TOGETHER = 4096  # examples that are learned at once
+_REPLAYED = 2048  # records
+
+
+class BusyError(RuntimeError):
+    """More examples wait to be learned than there is room for."""
+
+
+class UnavailableError(RuntimeError):
+    """Nothing can be learned now."""
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What has become of a request to learn."""
+
+    version: int
+    learned: int
+    repeated: int  # examples whose ids were known
+    answers: list[Answer] | None  # what was predicted before
+
+
+@dataclass
+class Job:
+    """A request to learn, or something else that is to be done between two of them."""
+
+    examples: Sequence[Example] = ()
+    predict: int = 0  # labels to tell of each before it is learned
+    action: Callable[[], Any] | None = None
+    done: Future[Any] = field(default_factory=Future)
+
+
+@dataclass
+class NewModel:
+    """What a server starts with that has no model: the first record of its log."""
+
+    algorithm: str
+    params: dict[str, Any]
+    text: bool
+    text_options: dict[str, Any]
+    sets: bool | None
+
+    def make(self) -> ServedModel:
+        """Make the model."""
+        estimator = estimator_class(self.algorithm)(**self.params)
+        estimator.check_params()
+        if not self.text:
+            return ServedModel(estimator, sets=self.sets)
+        clf = TextClassifier(estimator, **self.text_options)
+        clf.check_params()
+        return ServedModel(clf, sets=self.sets, notes={"reader": {"format": "jsonl"}})
+
+    def to_json(self) -> bytes:
+        """Return a record of the log."""
+        return json.dumps({"start": vars(self)}).encode()
+
+
+class Service:
+    """Answers at once, and learns in one thread, which has the log to itself."""
+
+    def __init__(
+        self,
+        model: ServedModel,
+        log: EventLog | None = None,
+        *,
+        ids: RecentIds | None = None,
+        target: Path | None = None,
+        every: Every | None = None,
+        sync_seconds: float = 0.005,
+    ) -> None:
+        self.model = model
+        self.log = log
+        self.on_learned: Callable[[Sequence[Example], list[Answer] | None], None] | None = None
+        self.wants_answers: Callable[[], bool] = lambda: False
+        self._ids = ids or RecentIds()
+        self._target, self._every, self._sync_seconds = target, every or Every(), sync_seconds
+        self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
+        self._waiting = 0
+        self._counting = threading.Lock()
+        self._closing = False
+        self._failed: str | None = None
+        self._snapshot_at = -1 if log is None else log.end
+        self._thread = threading.Thread(target=self._work, name="labeltree-learn", daemon=True)
+        if log is not None:
+            self._thread.start()
+
+    @classmethod
+    def open(
+        cls,
+        target: Path | None,
+        folder: Path,
+        new: NewModel | None = None,
+        *,
+        tell: Callable[[str], None] = lambda _: None,
+        **options: Any,
+    ) -> Service:
+        """Go on with the model of a log, or with a model that has none yet."""
+        log = EventLog(folder)
+        try:
+            model, ids, position, skipped = snapshots.recover(log, target)
+            for sentence in skipped:
+                tell(f"left out a snapshot: {sentence}")
+            records = log.read(position)
+            if model is None:
+                model = _started(log, records, new)
+            elif model.compiled:
+                raise ValueError(
+                    f"{target}: the model was compiled for prediction; serve it with --read-only"
+                )
+            started, replayed = time.monotonic(), 0
+            while batch := list(islice(records, _REPLAYED)):
+                examples = [Example.from_json(json.loads(record)) for record in batch]
+                _learn_all(model, examples)
+                for example in examples:
+                    if example.id is not None:
+                        ids.add(example.id)
+                replayed += len(batch)
+            if replayed:
+                seconds = time.monotonic() - started
+                tell(f"learned {replayed:,} examples of the log again in {seconds:.1f} s")
+            service = cls(model, log, ids=ids, target=target, **options)
+            service._snapshot_at = position
+            if not snapshots.of(log) and model.learned:
+                service.snapshot()
+            return service
+        except BaseException:
+            log.close()
+            raise
+
+    @property
+    def version(self) -> int:
+        """How many examples were learned."""
+        return self.model.version
+
+    @property
+    def waiting(self) -> int:
+        """How many examples wait to be learned."""
+        return self._waiting
+
+    def learn(self, examples: Sequence[Example], predict: int = 0) -> Future[Learned]:
+        """Queue examples; the future tells when they are on disk and learned.
+
+        Raises
+        ------
+        BusyError, UnavailableError
+            If they cannot be queued.
+        """
+        job = Job(examples, predict)
+        with self._counting:
+            if self.log is None or self._closing or self._failed:
+                raise UnavailableError(self._failed or "this server does not learn")
+            if self._waiting and self._waiting + len(examples) > MOST_WAITING:
+                raise BusyError(f"{self._waiting:,} examples wait to be learned")
+            self._waiting += len(examples)
+            self._jobs.put(job)
+        return job.done
+
+    def snapshot(self) -> Future[snapshots.Snapshot]:
+        """Write a snapshot between two requests."""
+        return self._between(self._write_snapshot)
+
+    def save(self, path: Path) -> Future[None]:
+        """Write the model, as it is between two requests, to a file."""
+        if self.log is None:
+            done: Future[None] = Future()
+            self.model.save(path, {}, {})
+            done.set_result(None)
+            return done
+        return self._between(lambda: self.model.save(path, {"log": None}, {}))
+
+    def close(self) -> None:
+        """Learn what waits, write a snapshot, and let go of the log."""
+        if self.log is None:
+            return
+        with self._counting:
+            self._closing = True
+            self._jobs.put(None)
+        self._thread.join()
+        if self._failed is None and self.log.end > self._snapshot_at and self.model.learned:
+            self._write_snapshot()
+        self.log.close()
+
+    def _between(self, action: Callable[[], Any]) -> Future[Any]:
+        job = Job(action=action)
+        self._jobs.put(job)
+        return job.done
+
+    def _write_snapshot(self) -> snapshots.Snapshot:
+        assert self.log is not None
+        written = snapshots.write(self.model, self._ids, self.log, self._target)
+        self._snapshot_at = written.position
+        return written
+
+    def _work(self) -> None:
+        """Take what has queued, over and over."""
+        while True:
+            jobs = self._take()
+            learning = [job for job in jobs if job is not None and job.action is None]
+            with self._counting:
+                self._waiting -= sum(len(job.examples) for job in learning)
+            if learning:
+                self._learn(learning)
+            for job in jobs:
+                if job is not None and job.action is not None:
+                    _settle(job, job.action)
+            if None in jobs:
+                return
+            if learning and self._every.due(sum(len(job.examples) for job in learning)):
+                _settle(Job(), self._write_snapshot)
+
+    def _take(self) -> list[Job | None]:
+        """Return the jobs of one commit: those that arrive before the first has waited too long."""
+        jobs = [self._jobs.get()]
+        until = time.monotonic() + self._sync_seconds
+        examples = 0
+        while jobs[-1] is not None and jobs[-1].action is None:
+            examples += len(jobs[-1].examples)
+            left = until - time.monotonic()
+            if examples >= _TOGETHER:
+                break
+            try:
+                jobs.append(
+                    self._jobs.get(timeout=max(left, 0)) if left > 0 else self._jobs.get_nowait()
+                )
+            except queue.Empty:
+                break
+        return jobs
+
+    def _learn(self, jobs: list[Job]) -> None:
+        assert self.log is not None
+        kept: list[tuple[Job, list[Example]]] = []
+        seen: set[str] = set()
+        for job in jobs:
+            try:
+                for i, example in enumerate(job.examples):
+                    self.model.require(example, f"examples[{i}]." if len(job.examples) > 1 else "")
+            except BadRequestError as error:
+                job.done.set_exception(error)
+                continue
+            new = []
+            for example in job.examples:
+                if example.id is not None:
+                    if example.id in seen or example.id in self._ids:
+                        continue
+                    seen.add(example.id)
+                new.append(example)
+            kept.append((job, new))
+        examples = [example for _, new in kept for example in new]
+        try:
+            answers = self._answers(kept)
+            if examples:
+                self.log.append([example.to_json() for example in examples])
+        except OSError as error:
+            for job, _ in kept:
+                job.done.set_exception(UnavailableError(f"the log cannot be written: {error}"))
+            return
+        try:
+            _learn_all(self.model, examples)
+        except BaseException as error:
+            self._failed = f"the model could not learn, and takes no more: {error}"
+            for job, _ in kept:
+                job.done.set_exception(UnavailableError(self._failed))
+            return
+        for example in examples:
+            if example.id is not None:
+                self._ids.add(example.id)
+        version = self.model.version
+        for (job, new), answer in zip(kept, answers, strict=True):
+            told = answer if job.predict else None
+            repeated = len(job.examples) - len(new)
+            job.done.set_result(Learned(version, len(new), repeated, told))
+            if self.on_learned is not None and new:
+                fits = answer is not None and not repeated
+                self.on_learned(new, answer if fits else None)
+
+    def _answers(self, kept: list[tuple[Job, list[Example]]]) -> list[list[Answer] | None]:
+        """Predict what is asked for, and what is watched, before it is learned."""
+        watched = self.wants_answers()
+        answers: list[list[Answer] | None] = []
+        for job, new in kept:
+            k = job.predict or (1 if watched and len(new) <= 16 else 0)
+            answers.append(self.model.predict(job.examples, k) if k else None)
+        return answers
+
+
+def _learn_all(model: ServedModel, examples: Sequence[Example]) -> None:
+    """Learn examples; those that the model refuses are left out, now as when they are replayed."""
+    if not examples:
+        return
+    try:
+        model.learn(examples)
+    except (ValueError, BadRequestError):
+        if len(examples) > 1:
+            for example in examples:
+                _learn_all(model, [example])
+
+
+def _started(log: EventLog, records: Iterator[bytes], new: NewModel | None) -> ServedModel:
+    """Return the model that a log begins with, or begin a log with a new one."""
+    if log.end == 0:
+        if new is None:
+            raise LogError(f"{log.folder}: there is no model, and nothing to make one from")
+        model = new.make()
+        log.append([new.to_json()])
+        next(records, None)
+        return model
+    start = json.loads(next(records)).get("start")
+    if start is None:
+        raise LogError(
+            f"{log.folder}: the log goes on from a model that is missing; give the model file"
+        )
+    return NewModel(**start).make()
+
+
+def _settle(job: Job, action: Callable[[], Any]) -> None:
+    try:
+        job.done.set_result(action())
+    except BaseException as error:
+        job.done.set_exception(error)

@@ -1,0 +1,240 @@
+"""The service: nothing acknowledged is lost, learned twice, or learned otherwise."""
+
+import shutil
+import threading
+
+import numpy as np
+import pytest
+
+from labeltree import LabelTreeClassifier, TextClassifier, load
+from labeltree.runs.run import Every
+from labeltree.serve import service as service_module
+from labeltree.serve import snapshots
+from labeltree.serve.examples import BadRequestError, Example
+from labeltree.serve.log import EventLog, LogError
+from labeltree.serve.service import BusyError, NewModel, Service, UnavailableError
+
+NEW = NewModel("label-tree", {"random_state": 0, "bits": 12}, True, {"hash_bits": 12}, None)
+WORDS = ["purrs", "barks", "sings", "swims", "hops", "flies"]
+
+
+def example(i, **more):
+    word = WORDS[i % len(WORDS)]
+    return Example(f"it {word} number {i}", labels=(f"label {i % 7}",), **more)
+
+
+EXAMPLES = [example(i) for i in range(60)]
+
+
+def open_(tmp_path, new=NEW, **options):
+    return Service.open(tmp_path / "m.labeltree", tmp_path / "log", new, **options)
+
+
+def arrays(service):
+    clf = service.model.clf
+    return {**clf.estimator_._learner.state(), **clf.features_._arrays()}
+
+
+def assert_same(a, b):
+    a, b = arrays(a), arrays(b)
+    assert a.keys() == b.keys()
+    for name, array in a.items():
+        np.testing.assert_array_equal(array, b[name], err_msg=name)
+
+
+def learn(service, examples, sizes=(1, 3, 2)):
+    """Learn in requests of different sizes; return what each has become."""
+    found, begin = [], 0
+    while begin < len(examples):
+        size = sizes[len(found) % len(sizes)]
+        found.append(service.learn(examples[begin : begin + size]).result(10))
+        begin += size
+    return found
+
+
+def crashed(tmp_path, where):
+    """Return a copy of what is on disk now, as a crash would leave it."""
+    copy = tmp_path / where
+    copy.mkdir()
+    shutil.copytree(tmp_path / "log", copy / "log")
+    if (tmp_path / "m.labeltree").exists():
+        shutil.copy(tmp_path / "m.labeltree", copy / "m.labeltree")
+    return copy
+
+
+def test_what_was_learned_is_there_after_a_crash(tmp_path):
+    service = open_(tmp_path)
+    learn(service, EXAMPLES[:30])
+    copy = crashed(tmp_path, "crashed")
+    recovered = open_(copy, new=None)
+    assert recovered.version == 30
+    assert_same(service, recovered)
+    learn(service, EXAMPLES[30:])
+    learn(recovered, EXAMPLES[30:], sizes=(7,))
+    assert_same(service, recovered)
+    service.close()
+    recovered.close()
+
+
+def test_a_model_that_was_trained_before_goes_on(tmp_path):
+    clf = TextClassifier(LabelTreeClassifier(random_state=0, bits=12), hash_bits=12)
+    clf.partial_fit([one.text for one in EXAMPLES[:20]], [one.labels[0] for one in EXAMPLES[:20]])
+    clf.save(tmp_path / "m.labeltree")
+    service = open_(tmp_path, new=None)
+    learn(service, EXAMPLES[20:40])
+    copy = crashed(tmp_path, "crashed")
+    service.close()
+    recovered = open_(copy, new=None)
+    assert_same(service, recovered)
+    recovered.close()
+    clf.partial_fit(
+        [one.text for one in EXAMPLES[20:40]], [one.labels[0] for one in EXAMPLES[20:40]]
+    )
+    own, served = clf.estimator_._learner.state(), load(tmp_path / "m.labeltree")
+    for name, array in served.estimator_._learner.state().items():
+        np.testing.assert_array_equal(array, own[name], err_msg=name)
+
+
+def test_snapshots_bound_the_log(tmp_path, monkeypatch):
+    monkeypatch.setattr("labeltree.serve.log.SEGMENT_BYTES", 1)
+    service = open_(tmp_path, every=Every(examples=5))
+    service.log._segment_bytes = 200
+    learn(service, EXAMPLES)
+    found = snapshots.of(service.log)
+    assert len(found) == 2
+    assert service.log.first > 0
+    copy = crashed(tmp_path, "crashed")
+    service.close()
+    recovered = open_(copy, new=None)
+    assert_same(service, recovered)
+    recovered.close()
+
+
+@pytest.mark.parametrize("damaged", [1, 2, 3])
+def test_damaged_snapshots_are_left_out(tmp_path, damaged):
+    service = open_(tmp_path)
+    learn(service, EXAMPLES[:20])
+    service.snapshot().result(10)
+    learn(service, EXAMPLES[20:40])
+    service.snapshot().result(10)
+    learn(service, EXAMPLES[40:])
+    copy = crashed(tmp_path, "crashed")
+    service.close()
+    newest, older = sorted((copy / "log").glob("snapshot*"), reverse=True)
+    for path in (copy / "m.labeltree", newest, older)[:damaged]:
+        path.write_bytes(path.read_bytes()[:500])
+    said = []
+    recovered = open_(copy, new=None, tell=said.append)
+    assert ("left out" in " ".join(said)) == (damaged > 0)
+    assert_same(service, recovered)
+    recovered.close()
+
+
+def test_without_its_snapshots_a_shortened_log_is_refused(tmp_path):
+    service = open_(tmp_path, every=Every(examples=5))
+    service.log._segment_bytes = 200
+    learn(service, EXAMPLES)
+    service.close()
+    for path in [*(tmp_path / "log").glob("snapshot*"), tmp_path / "m.labeltree"]:
+        path.unlink()
+    with pytest.raises(LogError, match="no snapshot"):
+        open_(tmp_path)
+
+
+def test_another_model_is_not_taken_for_that_of_the_log(tmp_path):
+    service = open_(tmp_path)
+    learn(service, EXAMPLES)
+    service.close()
+    TextClassifier(hash_bits=12).partial_fit(["a"], ["b"]).save(tmp_path / "m.labeltree")
+    with pytest.raises(LogError, match="not the model"):
+        open_(tmp_path)
+
+
+def test_an_id_is_learned_once(tmp_path):
+    service = open_(tmp_path)
+    first = service.learn([example(1, id="a"), example(2, id="b"), example(3, id="a")]).result(10)
+    assert (first.learned, first.repeated, first.version) == (2, 1, 2)
+    again = service.learn([example(1, id="a"), example(4, id="c")]).result(10)
+    assert (again.learned, again.repeated, again.version) == (1, 1, 3)
+    copy = crashed(tmp_path, "crashed")
+    service.close()
+    for folder in (copy, tmp_path):  # from the log, and from a snapshot
+        recovered = open_(folder, new=None)
+        done = recovered.learn([example(1, id="a"), example(5)]).result(10)
+        assert (done.learned, done.repeated) == (1, 1)
+        recovered.close()
+
+
+def test_answers_come_before_learning(tmp_path):
+    service = open_(tmp_path)
+    assert service.learn(EXAMPLES[:1], predict=3).result(10).answers == [[]]
+    done = service.learn([Example("quite another", labels=("new",))], predict=3).result(10)
+    assert [label for label, _ in done.answers[0]] == ["label 0"]
+    assert service.model.predict([Example("quite another")], 1)[0][0][0] == "new"
+    service.close()
+
+
+def test_what_cannot_be_learned_is_refused_and_changes_nothing(tmp_path):
+    service = open_(tmp_path)
+    learn(service, EXAMPLES[:3])
+    end = service.log.end
+    with pytest.raises(BadRequestError, match="expected one"):
+        service.learn([example(1), Example("a", labels=("b", "c"))]).result(10)
+    assert service.log.end == end
+    assert service.version == 3
+    service.close()
+
+
+def test_a_full_disk_is_told_and_predictions_go_on(tmp_path, monkeypatch):
+    service = open_(tmp_path)
+    learn(service, EXAMPLES[:3])
+
+    def full(_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(service.log, "append", full)
+    with pytest.raises(UnavailableError, match="No space"):
+        service.learn(EXAMPLES[3:4]).result(10)
+    assert service.version == 3
+    assert service.model.predict([Example("it purrs")], 1)[0]
+    monkeypatch.undo()
+    assert service.learn(EXAMPLES[3:4]).result(10).version == 4
+    service.close()
+
+
+def test_a_full_queue_refuses(tmp_path, monkeypatch):
+    monkeypatch.setattr(service_module, "MOST_WAITING", 5)
+    service = open_(tmp_path)
+    held = threading.Event()
+    stuck = service._between(held.wait)
+    waiting = [service.learn(EXAMPLES[i : i + 2]) for i in (0, 2)]
+    with pytest.raises(BusyError):
+        service.learn(EXAMPLES[4:6])
+    held.set()
+    assert stuck.result(10)
+    assert [one.result(10).learned for one in waiting] == [2, 2]
+    service.close()
+    with pytest.raises(UnavailableError):
+        service.learn(EXAMPLES[:1])
+
+
+def test_features(tmp_path):
+    new = NewModel("one-against-all", {"random_state": 0, "bits": 12}, False, {}, True)
+    service = open_(tmp_path, new)
+    rows = [Example(indices=(i % 3, 7), values=(1.0, 0.5), labels=(i % 3, 9)) for i in range(9)]
+    learn(service, rows)
+    answer = service.model.predict([Example(indices=(1, 7), values=(1.0, 0.5))], 2)[0]
+    assert {label for label, _ in answer} == {1, 9}
+    copy = crashed(tmp_path, "crashed")
+    service.close()
+    recovered = open_(copy, None)
+    ours = service.model.clf._learner.state()
+    for name, array in recovered.model.clf._learner.state().items():
+        np.testing.assert_array_equal(array, ours[name])
+    recovered.close()
+
+
+def test_the_log_is_let_go_when_opening_fails(tmp_path):
+    with pytest.raises(LogError, match="nothing to make one from"):
+        open_(tmp_path, new=None)
+    EventLog(tmp_path / "log").close()
