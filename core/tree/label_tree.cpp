@@ -200,10 +200,11 @@ bool LabelTree::has_places(std::span<const LabelId> y, const Scratch& scratch) c
 // Makes the places that are missing, if any, while nobody else learns.
 void LabelTree::make_places(std::span<const LabelId> y, std::shared_lock<std::shared_mutex>& shared,
                             Scratch& scratch) {
-  if (has_places(y, scratch)) return;
-  shared.unlock();
-  add_places(y, scratch);
-  shared.lock();
+  while (!has_places(y, scratch)) {  // nor any more, if others have exchanged the trees meanwhile
+    shared.unlock();
+    add_places(y, scratch);
+    shared.lock();
+  }
 }
 
 void LabelTree::add_places(std::span<const LabelId> y, Scratch& scratch) {

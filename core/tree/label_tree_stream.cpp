@@ -63,15 +63,11 @@ void LabelTree::regrow(std::size_t cols, Scratch& scratch) {
     return regrowth_.start(make_trees(), learned_labels(), examples(), cols, reservoir_, bank_,
                            params_.seed);
   }
-  regrowth_.step(reservoir_, cols, params_.tree, bank_, scratch.examples, scratch.above,
+  regrowth_.step(reservoir_, counts_, cols, params_.tree, bank_, scratch.examples, scratch.above,
                  scratch.blocks);
   if (!regrowth_.is_ready()) return;
   regrowth_.exchange(trees_, bank_);
-  for (ChoiceTree& tree : trees_) {
-    for (LabelId label = 0; label < labels(); ++label) {  // none of whose rows is kept
-      if (counts_[label] > 0.0 && !tree.has(label)) tree.insert(label, scratch.examples[0], bank_);
-    }
-  }
+  Regrowth::place(trees_, counts_, 0, labels(), scratch.examples[0], bank_);  // the newest
 }
 
 }  // namespace labeltree

@@ -10,6 +10,7 @@ namespace {
 constexpr std::size_t entries_at_once = std::size_t{1} << 18;  // of centroids, to cluster
 constexpr std::size_t nodes_at_once = 64;                      // to get models
 constexpr std::size_t rows_at_once = 8;                        // to be learned
+constexpr std::size_t labels_at_once = 512;                    // to get leaves
 
 constexpr std::size_t fewest_rows = 256;  // that tell anything
 
@@ -64,14 +65,34 @@ void Regrowth::start(std::vector<ChoiceTree> trees, std::size_t labels, std::uin
   stage_ = Stage::shaping;
 }
 
-void Regrowth::step(const Reservoir& reservoir, std::size_t cols, const Rule& rule, Bank& bank,
-                    ExampleBuffer& example, Above& above, BlockPredictions& blocks) {
+void Regrowth::step(const Reservoir& reservoir, const std::vector<double>& counts,
+                    std::size_t cols, const Rule& rule, Bank& bank, ExampleBuffer& example,
+                    Above& above, BlockPredictions& blocks) {
   if (stage_ == Stage::shaping) return shape();
   if (stage_ == Stage::planting) return plant(bank);
+  if (stage_ == Stage::placing) {  // labels none of whose rows is kept
+    const std::size_t end = std::min<std::size_t>(next_ + labels_at_once, counts.size());
+    place(trees_, counts, next_, end, example[0], bank);
+    next_ = end;
+    if (next_ == counts.size()) stage_ = Stage::ready;
+    return;
+  }
   for (std::size_t i = 0; i < rows_at_once && next_ < reservoir.rows().size(); ++i) {
     learn_row(*reservoir.rows()[next_++].content, cols, rule, bank, example, above, blocks);
   }
-  if (next_ >= reservoir.rows().size()) stage_ = Stage::ready;
+  if (next_ < reservoir.rows().size()) return;
+  stage_ = Stage::placing;
+  next_ = 0;
+}
+
+void Regrowth::place(std::vector<ChoiceTree>& trees, const std::vector<double>& counts,
+                     std::size_t begin, std::size_t end, const Example& example, Bank& bank) {
+  for (ChoiceTree& tree : trees) {
+    for (std::size_t i = begin; i < end; ++i) {
+      const auto label = static_cast<LabelId>(i);
+      if (counts[i] > 0.0 && !tree.has(label)) tree.insert(label, example, bank);
+    }
+  }
 }
 
 // Returns whether shapes are not finished yet. Without memory for it, nothing is regrown.
@@ -166,7 +187,7 @@ void Regrowth::visit_state(StateVisitor& state, std::size_t labels, std::size_t 
   state.array("regrowth_spare", spare_);
   const auto require = StateVisitor::require;
   if (state.restoring()) {
-    require(stage <= static_cast<std::uint32_t>(Stage::learning) && (stage != 1 || wait_ > 0),
+    require(stage < static_cast<std::uint32_t>(Stage::ready) && (stage != 1 || wait_ > 0),
             "the saved trees are regrown in a way that is unknown");
     stage_ = static_cast<Stage>(stage);
     trees_ = is_running() ? empty : std::vector<ChoiceTree>();
@@ -178,13 +199,14 @@ void Regrowth::visit_state(StateVisitor& state, std::size_t labels, std::size_t 
   std::size_t nodes = 0, planted = stage_ == Stage::planting ? next_ : 0;
   for (std::size_t tree = 0; tree < trees_.size(); ++tree) {
     const std::string name = "regrown" + std::to_string(tree) + "_";
-    trees_[tree].visit_state(state, name, labels, models, stage_ == Stage::learning);
+    trees_[tree].visit_state(state, name, labels, models, stage_ >= Stage::learning);
     for (const std::uint32_t block : trees_[tree].blocks()) {
-      require(stage_ == Stage::learning || (nodes++ < planted) == (block != ChoiceTree::no_block),
+      require(stage_ >= Stage::learning || (nodes++ < planted) == (block != ChoiceTree::no_block),
               "a node of the saved trees has models out of turn");
     }
   }
   require(stage_ != Stage::planting || next_ < nodes, "the saved trees need no more models");
+  require(stage_ != Stage::placing || next_ <= labels, "the saved trees have no such label");
 }
 
 }  // namespace labeltree

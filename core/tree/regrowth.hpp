@@ -35,11 +35,15 @@ class Regrowth {
   void start(std::vector<ChoiceTree> trees, std::size_t labels, std::uint64_t rows,
              std::size_t cols, const Reservoir& reservoir, const Bank& bank, std::uint64_t seed);
   // Does a little of it. `example` and those after it are memory to be used again.
-  void step(const Reservoir& reservoir, std::size_t cols, const Rule& rule, Bank& bank,
-            ExampleBuffer& example, Above& above, BlockPredictions& blocks);
+  void step(const Reservoir& reservoir, const std::vector<double>& counts, std::size_t cols,
+            const Rule& rule, Bank& bank, ExampleBuffer& example, Above& above,
+            BlockPredictions& blocks);
   bool is_ready() const { return stage_ == Stage::ready; }
   // Exchanges the trees, once they are ready: the models of the old ones may be used again.
   void exchange(std::vector<ChoiceTree>& trees, const Bank& bank);
+  // Gives leaves to labels that were learned and have none; `begin`, `end`: of the labels.
+  static void place(std::vector<ChoiceTree>& trees, const std::vector<double>& counts,
+                    std::size_t begin, std::size_t end, const Example& example, Bank& bank);
 
   void resize(std::size_t labels);
   // `empty`: trees as they were when it began.
@@ -47,7 +51,7 @@ class Regrowth {
                    const std::vector<ChoiceTree>& empty);
 
  private:
-  enum class Stage : std::uint32_t { none, shaping, planting, learning, ready };
+  enum class Stage : std::uint32_t { none, shaping, planting, learning, placing, ready };
   struct Shaping;
 
   bool shape_more();
@@ -58,7 +62,7 @@ class Regrowth {
 
   Stage stage_ = Stage::none;
   std::uint64_t labels_ = 0, rows_ = 0;  // when it last began
-  std::uint64_t next_ = 0;               // inner node to get models, or row to be learned
+  std::uint64_t next_ = 0;  // inner node to get models, row to be learned, or label to get a leaf
   std::vector<ChoiceTree> trees_;
   std::vector<std::uint32_t> spare_;     // blocks of models that no tree has, where they take memory
   // Shapes depend on nothing but the rows of when it began. Before they are saved they are finished,

@@ -44,6 +44,6 @@ def test_chosen_rows_keep_their_texts(read):
 
 def test_the_package_offers_what_there_is_to_use():
     offered = dir(labeltree)
-    assert {*labeltree.__all__, "data", "datasets", "metrics"} == {*offered}
+    assert {*labeltree.__all__, "data", "datasets", "metrics", "runs"} == {*offered}
     assert not {"Any", "TYPE_CHECKING"} & {*offered}
     assert all(hasattr(labeltree, name) for name in offered)

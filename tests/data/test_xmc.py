@@ -71,7 +71,7 @@ def test_txt_with_a_header_is_xmc_and_without_is_unknown(tmp_path):
     path.write_bytes(b"1 1:1\n")
     with pytest.raises(
         ValueError,
-        match="svmlight, xmc, vw, tsv, fasttext, csv, jsonl, annif, text, parquet, arrow",
+        match="svmlight, xmc, vw, tsv, fasttext, csv, jsonl, log, annif, text, parquet, arrow",
     ):
         load(path)
 

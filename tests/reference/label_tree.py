@@ -381,14 +381,16 @@ class LabelTree:
             self.reservoir.add(x, labels, h, self.pairs.get(row, {}))
             for _ in range(REPLAYS):
                 if self.reservoir.rows:
-                    self.learn_again(*self.reservoir.draw()[1:])
+                    drawn = self.reservoir.draw()
+                    self.last = drawn[1]
+                    self.learn_again(*drawn[1:])
                     self.reservoir.make_room(0)
             if self.regrow:
-                self.regrow_a_little(x)
+                self.regrow_a_little()
         self.examples += 1
         return predicted
 
-    def regrow_a_little(self, x):
+    def regrow_a_little(self):
         """One row to shape new trees, one to make their models, then eight kept rows at a time.
 
         So it is where clusters and nodes are few. The rows that are kept may change meanwhile.
@@ -404,22 +406,22 @@ class LabelTree:
                 for parent, slot, label in nodes:
                     tree.add_node(None if parent is None else tree.nodes[parent], slot, label)
             self.regrown_labels, self.regrown_rows = labels, self.examples
-            self.wait, self.next = 2, 0
+            self.wait, self.next, self.learned = 2, 0, False
         elif self.wait:
             self.wait -= 1
+        elif self.learned:  # where labels are few, all that have no leaf get one
+            self.trees, self.young = self.young, None
+            self.regrown += 1
+            for tree in self.trees:
+                for label in sorted(self.counts):
+                    if label not in tree.leaf:
+                        tree.insert(label, self.last)
         else:
             for _, x, labels, h, _ in rows[self.next : self.next + 8]:
                 for tree in self.young:
                     tree.learn(labels, x, h)
             self.next += 8
-            if self.next >= len(rows):
-                self.trees, self.young = self.young, None
-                self.regrown += 1
-                last = rows[-1][1] if rows else x
-                for tree in self.trees:
-                    for label in sorted(self.counts):
-                        if label not in tree.leaf:
-                            tree.insert(label, last)
+            self.learned = self.next >= len(rows)
 
     def learn_again(self, x, labels, h, pairs):
         """Learn a row of the past as in a later pass."""

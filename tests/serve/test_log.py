@@ -5,8 +5,8 @@ import os
 
 import pytest
 
-from labeltree.serve import log as log_module
-from labeltree.serve.log import EventLog, LogError, LogFullError, read_records
+from labeltree import eventlog as log_module
+from labeltree.eventlog import EventLog, LogError, LogFullError, read_records
 
 RECORDS = [f'{{"n":{i},"text":"{"x" * (i % 50)}"}}'.encode() for i in range(40)]
 

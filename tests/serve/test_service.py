@@ -11,7 +11,7 @@ from labeltree.runs.run import Every
 from labeltree.serve import service as service_module
 from labeltree.serve import snapshots
 from labeltree.serve.examples import BadRequestError, Example
-from labeltree.serve.log import EventLog, LogError
+from labeltree.eventlog import EventLog, LogError
 from labeltree.serve.service import BusyError, NewModel, Service, UnavailableError
 
 NEW = NewModel("label-tree", {"random_state": 0, "bits": 12}, True, {"hash_bits": 12}, None)
@@ -96,7 +96,7 @@ def test_a_model_that_was_trained_before_goes_on(tmp_path):
 
 
 def test_snapshots_bound_the_log(tmp_path, monkeypatch):
-    monkeypatch.setattr("labeltree.serve.log.SEGMENT_BYTES", 1)
+    monkeypatch.setattr("labeltree.eventlog.SEGMENT_BYTES", 1)
     service = open_(tmp_path, every=Every(examples=5))
     service.log._segment_bytes = 200
     learn(service, EXAMPLES)

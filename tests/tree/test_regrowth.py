@@ -8,7 +8,7 @@ from tests.tree import NONE, RULE, as_dicts, as_rows, as_sets, assert_same_state
 from tests.tree import test_label_tree as label_tree
 from tests.tree.test_label_tree import D, K, make_core, problem, trees_of
 
-NOTHING, SHAPING, PLANTING, LEARNING = range(4)
+NOTHING, SHAPING, PLANTING, LEARNING, PLACING = range(5)
 
 
 def stage(core):
@@ -68,7 +68,8 @@ def test_reference(how):
     assert predicted.tolist() == [NONE if label is None else label for label in expected]
     compare = label_tree.TestReference()
     compare.compare_state(core, reference, labels)
-    compare.compare_predictions(core, reference, X[:10], 5, dense)
+    # With thousands of updates, rows learned again included, 32 bits are a little less exact.
+    compare.compare_predictions(core, reference, X[:10], 5, dense, rtol=2e-2)
 
 
 @pytest.fixture(scope="module")
@@ -110,7 +111,7 @@ def test_saving_alone_changes_nothing(wide):
             learn(core, X[row : row + 1], y[row : row + 1])
         if row % 7 == 0:
             stages.add(stage(cores[0]))
-    assert stages == {NOTHING, SHAPING, PLANTING, LEARNING}
+    assert stages >= {NOTHING, SHAPING, PLANTING, LEARNING}
     assert_same_state(*cores)
 
 
@@ -173,6 +174,16 @@ def test_threads_that_learn_together_leave_sound_trees(wide):
     assert (labels < 1300).all()
     for _, _, label, _ in trees_of(core):
         assert sorted(one for one in label if one != NONE) == list(range(1300))
+
+
+def test_threads_may_exchange_trees_while_another_makes_a_place():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1200, 8)).astype(np.float32)
+    for seed in range(40):
+        core = make_core(1200, 8, replay=10**7, regrow=True, seed=seed)
+        core.learn(as_rows(X), as_sets(np.arange(1200)), None, np.arange(1200), 4, None)
+        (_, _, label, _), *_ = trees_of(core)
+        assert sorted(one for one in label if one != NONE) == list(range(1200))
 
 
 def test_frozen_learners_have_nothing_of_it(wide):

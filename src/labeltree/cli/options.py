@@ -19,7 +19,7 @@ OptionalData = Annotated[
 ]
 Model = Annotated[Path, typer.Argument(help="A model file.", metavar="MODEL")]
 FORMATS = (
-    "auto, svmlight, xmc, vw, tsv, csv, jsonl, fasttext, annif, text, parquet or arrow; "
+    "auto, svmlight, xmc, vw, tsv, csv, jsonl, log, fasttext, annif, text, parquet or arrow; "
     "auto goes by name."
 )
 Format = Annotated[str, typer.Option(help=f"Of the data: {FORMATS}")]

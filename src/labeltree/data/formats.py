@@ -222,6 +222,14 @@ class JsonLines(Fields):
 
 
 @dataclass(frozen=True)
+class Log(JsonLines):
+    """The log of a server."""
+
+    name = "log"
+    weight: str | None = "weight"
+
+
+@dataclass(frozen=True)
 class Columns(Format):
     """A columnar file: a label column, and text, lists of indices and values, or numbers.
 
@@ -261,7 +269,20 @@ class Arrow(Columns):
 
 FORMATS: dict[str, type[Format]] = {
     kind.name: kind
-    for kind in (Svmlight, Xmc, Vw, Tsv, FastText, Csv, JsonLines, Annif, Plain, Parquet, Arrow)
+    for kind in (
+        Svmlight,
+        Xmc,
+        Vw,
+        Tsv,
+        FastText,
+        Csv,
+        JsonLines,
+        Log,
+        Annif,
+        Plain,
+        Parquet,
+        Arrow,
+    )
 }
 _SUFFIXES = {
     ".svm": "svmlight",
@@ -273,6 +294,7 @@ _SUFFIXES = {
     ".csv": "csv",
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
+    ".log": "log",
     ".fasttext": "fasttext",
     ".ft": "fasttext",
     ".parquet": "parquet",

@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import IO, Any, cast
 
 from labeltree.data.errors import DataError, readable
+from labeltree.eventlog import MAGIC, LogLines
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -33,14 +34,16 @@ _MAGIC = {
     "bzip2": re.compile(rb"BZh[1-9](1AY&SY|\x17rE8P\x90)"),
     "xz": re.compile(rb"\xfd7zXZ\x00"),
     "zstd": re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18"),
+    "log": re.compile(re.escape(MAGIC)),  # of a server: its records are lines
 }
 _MODEL = re.compile(rb'.{5}\0\0\0\{"', re.DOTALL)  # a length in 8 bytes, then JSON: safetensors
-_FIRST = frozenset(b"\x1fB\xfd\x28" + bytes(range(0x50, 0x60)))  # a first byte of one of them
+_FIRST = frozenset(b"\x1fB\xfd\x28\x93" + bytes(range(0x50, 0x60)))  # a first byte of one of them
 _OPENERS: dict[str, Callable[[Any], Any]] = {
     "gzip": lambda file: gzip.GzipFile(fileobj=file, mode="rb"),
     "bzip2": bz2.BZ2File,
     "xz": lzma.LZMAFile,
     "zstd": zstd.ZstdFile,
+    "log": lambda file: LogLines(file, wanted=b'{"labels"'),
 }
 _CORRUPT = (EOFError, OSError, zlib.error, lzma.LZMAError, zstd.ZstdError)
 

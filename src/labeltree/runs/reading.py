@@ -7,6 +7,7 @@ import os
 import queue
 import threading
 from collections.abc import Generator, Iterator, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ from labeltree.data.formats import FORMATS, detect_common_format, make_format
 from labeltree.data.rows import concatenate
 from labeltree.data.source import Source
 from labeltree.estimators import OnlineClassifier, TextClassifier, load
+from labeltree.eventlog import segments_of
 from labeltree.labels import Targets
 from labeltree.runs.notes import notes_of
 from labeltree.runs.shuffling import Numbered, Shuffle, numbered, shuffled
@@ -41,7 +43,9 @@ def expand(data: Sequence[str]) -> list[str]:
     """Return the files that are meant, with patterns such as ``part-*.tsv`` filled in."""
     files: list[str] = []
     for name in data:
-        if name != "-" and glob.has_magic(name) and not os.path.exists(name):
+        if os.path.isdir(name) and segments_of(Path(name)):  # the log of a server
+            files += [str(path) for _, path in segments_of(Path(name))]
+        elif name != "-" and glob.has_magic(name) and not os.path.exists(name):
             found = sorted(glob.glob(name))
             if not found:
                 raise FileNotFoundError(f"{name}: no file has a name like this; check the pattern")

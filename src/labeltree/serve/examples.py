@@ -41,13 +41,11 @@ class Example:
 
     def to_json(self) -> bytes:
         """Return the example as a record of the log."""
-        known: dict[str, Any] = {"labels": self.labels}
+        known: dict[str, Any] = {"labels": self.labels, "weight": self.weight}
         if self.text is not None:
             known["text"] = self.text
         else:
             known |= {"indices": self.indices, "values": self.values}
-        if self.weight != 1.0:
-            known["weight"] = self.weight
         if self.id is not None:
             known["id"] = self.id
         return json.dumps(known, ensure_ascii=False, separators=(",", ":")).encode()
@@ -60,7 +58,7 @@ class Example:
             tuple(known.get("indices", ())),
             tuple(known.get("values", ())),
             tuple(known["labels"]),
-            known.get("weight", 1.0),
+            known["weight"],
             known.get("id"),
         )
 

@@ -15,10 +15,10 @@ from typing import Any
 
 from labeltree.algorithms import estimator_class
 from labeltree.estimators import TextClassifier
+from labeltree.eventlog import EventLog, LogError
 from labeltree.runs.run import Every
 from labeltree.serve import snapshots
 from labeltree.serve.examples import BadRequestError, Example
-from labeltree.serve.log import EventLog, LogError
 from labeltree.serve.model import Answer, ServedModel
 from labeltree.serve.recentids import RecentIds
 

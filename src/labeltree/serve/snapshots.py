@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from labeltree import modelfile
-from labeltree.serve.log import EventLog, LogError
+from labeltree.eventlog import EventLog, LogError
 from labeltree.serve.model import ServedModel
 from labeltree.serve.recentids import RecentIds
 

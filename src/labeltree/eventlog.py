@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
+import io
 import os
 import secrets
 import struct
@@ -18,11 +19,12 @@ import zlib
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 SEGMENT_BYTES = 64 << 20
 
-_MAGIC = b"labeltree log 1\n"
+MAGIC = b"\x93labeltree"  # how segments begin, and no text does
+_MAGIC = MAGIC + b" log 1"
 _HEADER = struct.Struct("<16s16sQ")  # magic, the log's id, the number of the first record
 _HEAD = struct.Struct("<III")  # of a record: length, CRC-32 of the payload, CRC-32 of the two
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -222,6 +224,36 @@ def _records(path: Path, first: int, *, last: bool) -> Iterator[tuple[int, bytes
                 f"copy, or cut it there to lose this record and all after it: truncate -s {at} "
                 f"{path}"
             )
+
+
+class LogLines(io.RawIOBase):
+    """The records of an open segment as lines; those that do not begin as `wanted` are left out."""
+
+    def __init__(self, file: Any, wanted: bytes = b"") -> None:
+        file.read(_HEADER.size)
+        self._file, self._wanted = file, wanted
+        self._line = memoryview(b"")
+
+    def readable(self) -> bool:
+        """Tell that it can be read."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill the start of a buffer; 0 means the end, which may be torn."""
+        while not self._line:
+            head = self._file.read(_HEAD.size)
+            payload = self._file.read(_length(head))
+            if not payload or _head(payload) != head:
+                if head and not self._file.read(1) == b"" and any(head):
+                    raise EOFError("a record is damaged")
+                return 0
+            if payload.startswith(self._wanted):
+                self._line = memoryview(payload + b"\n")
+        view = memoryview(buffer).cast("B")
+        count = min(len(view), len(self._line))
+        view[:count] = self._line[:count]
+        self._line = self._line[count:]
+        return count
 
 
 def _head(payload: bytes) -> bytes:
