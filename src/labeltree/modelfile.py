@@ -215,6 +215,12 @@ def read_header(path: str | os.PathLike[str]) -> dict[str, Any]:
         return _header(Path(path), file.metadata())
 
 
+def read_checksum(path: str | os.PathLike[str]) -> str:
+    """Read what tells a file from others, without checking that the arrays are intact."""
+    with _open(Path(path)) as file:
+        return str(file.metadata().get("checksum", ""))
+
+
 def _header(path: Path, metadata: Mapping[str, str]) -> modelheader.Header:
     try:
         return modelheader.parse(metadata.get("header", ""))

@@ -137,7 +137,7 @@ def test_without_its_snapshots_a_shortened_log_is_refused(tmp_path):
     service.close()
     for path in [*(tmp_path / "log").glob("snapshot*"), tmp_path / "m.labeltree"]:
         path.unlink()
-    with pytest.raises(LogError, match="no snapshot"):
+    with pytest.raises(LogError, match="cannot be read"):
         open_(tmp_path)
 
 
@@ -148,6 +148,21 @@ def test_another_model_is_not_taken_for_that_of_the_log(tmp_path):
     TextClassifier(hash_bits=12).partial_fit(["a"], ["b"]).save(tmp_path / "m.labeltree")
     with pytest.raises(LogError, match="not the model"):
         open_(tmp_path)
+
+
+def test_the_model_that_a_log_goes_on_from_may_not_be_another(tmp_path):
+    path = tmp_path / "m.labeltree"
+    TextClassifier(hash_bits=12).partial_fit(["a", "b"], ["x", "y"]).save(path)
+    service = open_(tmp_path, None)
+    learn(service, EXAMPLES[:5])
+    copy = crashed(tmp_path, "crashed")
+    service.close()
+    TextClassifier(hash_bits=12).partial_fit(["a", "b"], ["x", "z"]).save(copy / path.name)
+    with pytest.raises(LogError, match="not the model"):
+        open_(copy, None)
+    (copy / path.name).unlink()
+    with pytest.raises(LogError, match="is missing"):
+        open_(copy, None)
 
 
 def test_an_id_is_learned_once(tmp_path):

@@ -125,13 +125,12 @@ class Service:
             model, ids, position, skipped = snapshots.recover(log, target)
             for sentence in skipped:
                 tell(f"left out a snapshot: {sentence}")
+            if model is not None and not log.end:
+                assert target is not None
+                position = log.append([snapshots.base_record(target)])
             records = log.read(position)
             if model is None:
                 model = _started(log, records, new)
-            elif model.compiled:
-                raise ValueError(
-                    f"{target}: the model was compiled for prediction; serve it with --read-only"
-                )
             started, replayed = time.monotonic(), 0
             while batch := list(islice(records, _REPLAYED)):
                 examples = [Example.from_json(json.loads(record)) for record in batch]
@@ -145,8 +144,6 @@ class Service:
                 tell(f"learned {replayed:,} examples of the log again in {seconds:.1f} s")
             service = cls(model, log, ids=ids, target=target, **options)
             service._snapshot_at = position
-            if not snapshots.of(log) and model.learned:
-                service.snapshot()
             return service
         except BaseException:
             log.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shutil
 from pathlib import Path
@@ -14,6 +15,7 @@ from labeltree.serve.model import ServedModel
 from labeltree.serve.recentids import RecentIds
 
 KEPT = 2
+BASE = 1  # the records that the model has learned which a log goes on from: that which names it
 
 
 class Snapshot(NamedTuple):
@@ -61,47 +63,57 @@ def of(log: EventLog) -> list[Snapshot]:
 
 
 def recover(log: EventLog, target: Path | None) -> Recovered:
-    """Return the newest good model of a log.
+    """Return the newest good model of a log, or the model that it goes on from.
 
-    That is a snapshot or, if none can be read, the model as a user knows it. Without records that
-    may be any model; with some it must be of this log.
+    `target` is the model as a user knows it. If the log has records, it must be of this log.
     """
-    own = _note(target) if target is not None and target.exists() else None
-    found = of(log)
-    if own is not None and log.end and own.get("id") != log.id.hex():
-        raise LogError(
-            f"{target}: this is not the model that the log in {log.folder} goes on from; give "
-            "another --log, or move one of them away"
-        )
-    if own is not None and log.end and target is not None:
-        found = sorted([*found, Snapshot(int(own["position"]), target)], reverse=True)
-    skipped: list[str] = []
-    if own is None and log.end and target is not None and target.exists():
-        skipped.append(f"{target}: the model file is damaged")
+    exists = target is not None and target.exists()
+    if not log.end:
+        model = ServedModel.load(target) if target is not None and exists else None
+        return Recovered(model, RecentIds(), 0, [])
+    found, skipped = of(log), []
+    base = json.loads(next(log.read(0))).get("base") if log.first == 0 else None
+    if target is not None and exists:
+        note = _note(target)
+        if note is None:
+            skipped.append(f"{target}: the model file is damaged")
+        elif note.get("id") == log.id.hex():
+            found = sorted([*found, Snapshot(int(note["position"]), target)], reverse=True)
+        elif base is None or modelfile.read_checksum(target) != base:
+            raise LogError(
+                f"{target}: this is not the model that the log in {log.folder} goes on from; give "
+                "another --log, or move one of them away"
+            )
+        else:
+            found.append(Snapshot(BASE, target))
     for position, path in found:
-        ids = RecentIds()
         try:
-            model = ServedModel.load(path)
-            note = model.notes.get("log") or {}
-            if note.get("id") != log.id.hex() or note.get("position") != position:
-                raise LogError(f"{path}: the snapshot is not of this log")
-            ids.restore(model.attached.pop("recent_ids"))
+            return Recovered(*_load(path, position, log), position, skipped)
         except (ValueError, KeyError, OSError) as error:
             skipped.append(str(error))
-            continue
-        return Recovered(model, ids, position, skipped)
-    first = log.first
-    if first > 0:
-        reasons = "; ".join(skipped) or "there is none"
+    if log.first > 0 or base is not None:
         raise LogError(
-            f"{log.folder}: the log begins with record {first:,}, and no snapshot that goes so far "
-            f"can be read: {reasons}"
+            f"{log.folder}: the model that the log goes on from cannot be read: "
+            f"{'; '.join(skipped) or 'it is missing'}"
         )
-    if log.end or target is None or not target.exists():
-        return Recovered(None, RecentIds(), 0, skipped)
-    model = ServedModel.load(target)
+    return Recovered(None, RecentIds(), 0, skipped)
+
+
+def _load(path: Path, position: int, log: EventLog) -> tuple[ServedModel, RecentIds]:
+    """Load a snapshot, or the model that the log goes on from."""
+    model, ids = ServedModel.load(path), RecentIds()
+    note = model.notes.get("log") or {}
+    if note.get("id") == log.id.hex() and note.get("position") == position:
+        ids.restore(model.attached.pop("recent_ids"))
+    elif position != BASE:
+        raise LogError(f"{path}: the snapshot is not of this log")
     model.attached.pop("recent_ids", None)
-    return Recovered(model, RecentIds(), 0, skipped)
+    return model, ids
+
+
+def base_record(target: Path) -> bytes:
+    """Return the first record of a log that goes on from a model file."""
+    return json.dumps({"base": modelfile.read_checksum(target)}).encode()
 
 
 def _note(path: Path) -> dict[str, Any] | None:
