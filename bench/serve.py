@@ -11,6 +11,7 @@ be installed (fastapi).
 
 import argparse
 import asyncio
+import itertools
 import json
 import pathlib
 import subprocess
@@ -81,7 +82,7 @@ async def load(port, path, bodies, seconds, connections, rate=None):
     """Return the seconds of each request that was answered well, and how many were not."""
     took, failed = [], 0
     end = time.perf_counter() + seconds
-    turn = iter(bodies)
+    turn = itertools.cycle(bodies)
 
     async def client(number):
         nonlocal failed
@@ -109,10 +110,12 @@ def row(name, took, seconds, failed):
 
 
 def bodies(texts, *, labelled, **more):
-    while True:
+    found = []
+    for _ in range(20_000):
         text, label = texts.draw()
         known = {"text": text, **({"labels": [label]} if labelled else {}), **more}
-        yield json.dumps(known).encode()
+        found.append(json.dumps(known).encode())
+    return found
 
 
 def started(command, url):
@@ -166,6 +169,7 @@ def main():
     parser.add_argument("--connections", type=int, default=64)
     parser.add_argument("--labels", type=int, default=20_000)
     parser.add_argument("--port", type=int, default=8765)
+    parser.add_argument("--sync-ms", type=float, default=5.0)
     parser.add_argument("--peer", action="store_true")
     args = parser.parse_args()
     texts = Texts(args.labels)
@@ -177,7 +181,8 @@ def main():
         clf.save(model)
         command = [sys.executable, "-m", "labeltree", "serve", str(model)]
         server, seconds = started(
-            [*command, "--port", str(args.port)], f"http://127.0.0.1:{args.port}/readyz"
+            [*command, "--port", str(args.port), "--sync-ms", str(args.sync_ms)],
+            f"http://127.0.0.1:{args.port}/readyz",
         )
         size = model.stat().st_size / 2**20
         print(f"ready after {seconds:.1f} s, model of {size:.0f} MB\n")
@@ -186,18 +191,24 @@ def main():
             asking = bodies(texts, labelled=False, k=5)
             measured = load(args.port, "/v1/predict", asking, args.seconds, args.connections)
             took, failed = asyncio.run(measured)
-            row("predict", took, args.seconds, failed)
+            row("predict, as many as it can", took, args.seconds, failed)
+            measured = load(
+                args.port, "/v1/predict", asking, args.seconds, args.connections, rate=2000
+            )
+            took, failed = asyncio.run(measured)
+            row("predict, 2,000 a second", took, args.seconds, failed)
+            learning = bodies(texts, labelled=True)
 
-            async def both():
-                learn = bodies(texts, labelled=True)
+            async def both(rate):
                 return await asyncio.gather(
-                    load(args.port, "/v1/learn", learn, args.seconds, args.connections),
+                    load(args.port, "/v1/learn", learning, args.seconds, args.connections, rate),
                     load(args.port, "/v1/predict", asking, args.seconds, 16, rate=500),
                 )
 
-            learned, beside = asyncio.run(both())
-            row("learn, beside", learned[0], args.seconds, learned[1])
-            row("500 predictions", beside[0], args.seconds, beside[1])
+            for name, rate in (("as many as it can", None), ("1,000 a second", 1000)):
+                learned, beside = asyncio.run(both(rate))
+                row(f"learn, {name}, beside", learned[0], args.seconds, learned[1])
+                row("500 predictions a second", beside[0], args.seconds, beside[1])
             many(args.port, texts, clf)
         finally:
             server.terminate()

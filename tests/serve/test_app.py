@@ -189,10 +189,10 @@ def test_progress(client):
     with client.stream("GET", "/v1/progress") as stream:
         lines = stream.iter_lines()
         assert next(lines)
-        client.post("/v1/learn", json={"text": "it purrs", "labels": ["cat"]})
+        client.post("/v1/learn", json={"text": "it purrs now", "labels": ["cat"]})
         for line in lines:
             events.append(line)
-            if line.startswith("data") and "it purrs" in line:
+            if line.startswith("data") and "it purrs now" in line:
                 break
     told = json.loads(events[-1].removeprefix("data: "))
     assert (told["predicted"], told["right"], told["labels"]) == ("cat", True, ["cat"])

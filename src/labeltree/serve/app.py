@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import os
 import tempfile
 import time
@@ -53,6 +54,8 @@ _PAGE = {
     "page.js": "text/javascript",
     "progress.js": "text/javascript",
 }
+
+_log = logging.getLogger(__name__)
 
 Handler = Callable[[Request], Awaitable[Response]]
 
@@ -277,6 +280,11 @@ class Guard:
 
     def __init__(self, app: ASGIApp, api: Api) -> None:
         self._app, self._api = app, api
+        # What is asked most often goes past the router.
+        self._often: dict[tuple[str, str], Handler] = {
+            ("POST", "/v1/predict"): api.predict,
+            ("POST", "/v1/learn"): api.learn,
+        }
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle a request."""
@@ -297,7 +305,17 @@ class Guard:
                 await refused(scope, receive, watched)
                 return
             with contextlib.suppress(ClientDisconnect):
-                await self._app(scope, receive, watched)
+                handler = self._often.get((scope["method"], scope["path"]))
+                if handler is None:
+                    await self._app(scope, receive, watched)
+                    return
+                try:
+                    answer = await handler(Request(scope, receive))
+                except Exception as error:
+                    answer = as_problem(error)
+                    if answer.status_code == 500:
+                        _log.exception("a request has failed")
+                await answer(scope, receive, watched)
         finally:
             self._api.measures.request(scope["path"], status, time.perf_counter() - started)
 

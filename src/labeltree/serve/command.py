@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import resource
 import signal
 import sys
@@ -131,7 +132,9 @@ def serve(
     with contextlib.suppress(ValueError, OSError):
         _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    sys.setswitchinterval(0.0005)  # threads that answer must not wait 5 ms for their turn
     app, api = build(service, address.tokens)
+    gc.freeze()  # what is there by now stays
     config = uvicorn.Config(
         app,
         host=address.host,
@@ -139,6 +142,7 @@ def serve(
         http=Protocol,
         loop="uvloop",
         ws="none",
+        proxy_headers=False,
         access_log=False,
         log_level="warning",
         server_header=False,

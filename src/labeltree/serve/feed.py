@@ -17,7 +17,8 @@ HOUR = 3600  # points that are kept, one a second
 MOST_WATCHERS = 100
 _BEHIND = 256  # events that a watcher may be behind before it misses some
 _SHOWN = 200  # characters of a text
-_A_SECOND = 20  # examples that are shown
+_A_SECOND = 20  # examples that are shown, and remembered for those who come
+_RECENT = 60  # seconds over which the recent error is taken
 
 
 class Feed:
@@ -28,17 +29,19 @@ class Feed:
         self._points: collections.deque[dict[str, Any]] = collections.deque(maxlen=HOUR)
         self._watchers: set[asyncio.Queue[str]] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._last = (0, 0)  # examples and errors
+        # Examples and errors, second by second of the last minute.
+        self._counts: collections.deque[tuple[int, int]] = collections.deque(maxlen=_RECENT)
+        self._lessons: collections.deque[str] = collections.deque(maxlen=_A_SECOND)
         self._shown = 0  # examples in this second
         self.predicted = 0
         self._predicted_before = 0
         service.on_learned = self._note
-        service.wants_answers = lambda: bool(self._watchers) and self._shown < _A_SECOND
+        service.wants_answers = lambda: self._shown < _A_SECOND
 
     async def run(self) -> None:
         """Note a point every second, as long as the server runs."""
         self._loop = asyncio.get_running_loop()
-        self._last = self._progress()
+        self._counts.append(self._progress())
         while True:
             await asyncio.sleep(1)
             self.point()
@@ -46,8 +49,9 @@ class Feed:
     def point(self) -> None:
         """Note how things are."""
         examples, errors = self._progress()
-        new, wrong = examples - self._last[0], errors - self._last[1]
-        self._last = (examples, errors)
+        new = examples - self._counts[-1][0]
+        recent, wrong = examples - self._counts[0][0], errors - self._counts[0][1]
+        self._counts.append((examples, errors))
         predicted, self._predicted_before = self.predicted - self._predicted_before, self.predicted
         self._shown = 0
         facts = self._service.model.facts()
@@ -56,7 +60,7 @@ class Feed:
             "examples": facts["examples"],
             "labels": facts["labels"],
             "error": facts["error"],
-            "recent_error": wrong / new if new > 0 else None,
+            "recent_error": wrong / recent if recent > 0 else None,
             "learn_rate": new,
             "predict_rate": predicted,
         }
@@ -69,7 +73,8 @@ class Feed:
         queue: asyncio.Queue[str] = asyncio.Queue(_BEHIND)
         self._watchers.add(queue)
         try:
-            yield "".join(_event("progress", point) for point in self._points) or ": hello\n\n"
+            known = [_event("progress", point) for point in self._points]
+            yield "".join([*known, *self._lessons]) or ": hello\n\n"
             while True:
                 try:
                     event = await asyncio.wait_for(queue.get(), 15)
@@ -106,7 +111,7 @@ class Feed:
 
     def _note(self, examples: Sequence[Example], answers: list[Answer] | None) -> None:
         """Take what was learned, in the thread that learns."""
-        if self._loop is None or not self._watchers or self._shown >= _A_SECOND:
+        if self._loop is None or self._shown >= _A_SECOND:
             return
         told = examples[: _A_SECOND - self._shown]
         self._shown += len(told)
@@ -126,6 +131,7 @@ class Feed:
                     },
                 )
             )
+        self._lessons.extend(events)
         self._loop.call_soon_threadsafe(self._tell, "".join(events))
 
     def _tell(self, event: str) -> None:

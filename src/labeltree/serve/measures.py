@@ -28,6 +28,7 @@ class Measures:
             buckets=_BUCKETS,
             registry=self._registry,
         )
+        self._known: dict[tuple[str, int], tuple[Counter, Histogram]] = {}
         self.predicted = Counter(
             "labeltree_predicted_examples", "Examples predicted.", registry=self._registry
         )
@@ -52,9 +53,13 @@ class Measures:
         """Count a request."""
         parts = path.split("/")
         kind = parts[2] if path.startswith("/v1/") and parts[2] in _KNOWN else "other"
-        self._requests.labels(kind, str(status)).inc()
+        known = self._known.get((kind, status))
+        if known is None:
+            known = self._requests.labels(kind, str(status)), self._seconds.labels(kind)
+            self._known[kind, status] = known
+        known[0].inc()
         if kind != "progress":  # which lasts as long as somebody watches
-            self._seconds.labels(kind).observe(seconds)
+            known[1].observe(seconds)
 
     def text(self) -> bytes:
         """Return all of it."""
