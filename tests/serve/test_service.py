@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from labeltree import LabelTreeClassifier, TextClassifier, load
+from labeltree.eventlog import EventLog, LogError
 from labeltree.runs.run import Every
 from labeltree.serve import service as service_module
 from labeltree.serve import snapshots
 from labeltree.serve.examples import BadRequestError, Example
-from labeltree.eventlog import EventLog, LogError
 from labeltree.serve.service import BusyError, NewModel, Service, UnavailableError
 
 NEW = NewModel("label-tree", {"random_state": 0, "bits": 12}, True, {"hash_bits": 12}, None)
