@@ -200,6 +200,55 @@ def test_what_cannot_be_learned_is_refused_and_changes_nothing(tmp_path):
     service.close()
 
 
+def test_what_the_estimator_refuses_is_left_out_now_and_later(tmp_path, monkeypatch):
+    partial_fit = TextClassifier.partial_fit
+
+    def picky(self, X, y, **more):
+        if any("number 13" in text for text in X):
+            raise ValueError("not this one")
+        return partial_fit(self, X, y, **more)
+
+    monkeypatch.setattr(TextClassifier, "partial_fit", picky)
+    service = open_(tmp_path)
+    learn(service, EXAMPLES, sizes=(1, 9, 30))
+    assert service.version == len(EXAMPLES) - 1
+    copy = crashed(tmp_path, "crashed")
+    service.close()
+    recovered = open_(copy, None)
+    assert_same(service, recovered)
+    recovered.close()
+
+
+def test_a_model_that_fails_takes_no_more_and_the_log_has_it(tmp_path, monkeypatch):
+    service = open_(tmp_path)
+    learn(service, EXAMPLES[:3])
+
+    def fails(_):
+        raise MemoryError("no memory")
+
+    monkeypatch.setattr(service.model, "learn", fails)
+    with pytest.raises(UnavailableError, match="until a restart"):
+        service.learn(EXAMPLES[3:4]).result(10)
+    with pytest.raises(UnavailableError, match="until a restart"):
+        service.learn(EXAMPLES[4:5])
+    service.close()
+    recovered = open_(tmp_path, None)
+    assert recovered.version == 4
+    recovered.close()
+
+
+def test_a_request_that_was_given_up_holds_nobody_up(tmp_path):
+    service = open_(tmp_path)
+    held = threading.Event()
+    stuck = service._between(held.wait)
+    given_up = service.learn(EXAMPLES[:1])
+    assert given_up.cancel()
+    held.set()
+    assert stuck.result(10)
+    assert service.learn(EXAMPLES[1:2]).result(10).version == 1
+    service.close()
+
+
 def test_a_full_disk_is_told_and_predictions_go_on(tmp_path, monkeypatch):
     service = open_(tmp_path)
     learn(service, EXAMPLES[:3])

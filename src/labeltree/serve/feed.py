@@ -103,10 +103,7 @@ class Feed:
         return len(self._watchers) >= MOST_WATCHERS
 
     def _progress(self) -> tuple[int, int]:
-        model = self._service.model
-        if not model.learned:
-            return 0, 0
-        progress = model.clf.progress_
+        progress = self._service.model.progress
         return progress.examples, progress.errors
 
     def _note(self, examples: Sequence[Example], answers: list[Answer] | None) -> None:

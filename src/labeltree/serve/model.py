@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import threading
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -15,10 +17,12 @@ from labeltree.algorithms import name_of
 from labeltree.estimators import OnlineClassifier, TextClassifier, classifier_of, load
 from labeltree.estimators.explanation import text_parts
 from labeltree.labels import Label
+from labeltree.progress import Progress
 from labeltree.runs.notes import notes_of
 from labeltree.serve.examples import BadRequestError, Example, Form
 
 FEATURES = 2**24  # of a model that has learned no row yet
+TOGETHER = 64  # examples that are learned while nobody else may ask
 TRIED = 60  # words that are left out in turn, to explain a prediction
 
 Answer = list[tuple[Label, float]]  # labels with their scores, best first
@@ -49,6 +53,8 @@ class ServedModel:
         counts = self.notes.get("label_counts") or []
         self._counts = np.array(counts, np.int64)
         self._names: list[tuple[str, Label]] = []  # of labels, as they are sought
+        self._seeking = threading.Lock()
+        self._note()
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> ServedModel:
@@ -68,11 +74,6 @@ class ServedModel:
         return self.learned and bool(self.clf.compiled_)
 
     @property
-    def version(self) -> int:
-        """How many examples were learned."""
-        return int(self.clf.examples_) if self.learned else 0
-
-    @property
     def form(self) -> Form:
         """What rows are made of."""
         text = isinstance(self.clf, TextClassifier)
@@ -80,20 +81,24 @@ class ServedModel:
             return Form(text=text, features=FEATURES)
         return Form(text=False, features=self.clf.n_features_in_)
 
+    def _note(self) -> None:
+        """Note how things are, for those who ask and may not wait until the model is at leisure."""
+        self.progress = self.clf.progress_ if self.learned else Progress()
+        self.labels = self.clf.n_labels_ if self.learned else 0
+        self.version = int(self.clf.examples_) if self.learned else 0  # examples learned
+
     def facts(self) -> dict[str, Any]:
-        """Tell what the model is, and how it fares."""
-        progress = self.clf.progress_ if self.learned else None
-        classifier = classifier_of(self.clf)
+        """Tell what the model is, and how it fared when it last learned."""
         return {
             "version": self.version,
             "examples": self.version,
-            "labels": self.clf.n_labels_ if self.learned else 0,
+            "labels": self.labels,
             "text": self.form.text,
             "features": self.form.features,
             "sets": self.sets,
-            "algorithm": name_of(type(classifier)),
+            "algorithm": name_of(type(classifier_of(self.clf))),
             "compiled": self.compiled,
-            "error": progress.error if progress is not None and progress.examples else None,
+            "error": self.progress.error if self.progress.examples else None,
         }
 
     def require(self, example: Example, where: str) -> None:
@@ -108,16 +113,26 @@ class ServedModel:
             )
 
     def learn(self, examples: Sequence[Example]) -> None:
-        """Learn examples in their order; the model does not depend on how they are cut up."""
-        if not self.learned:  # what the first row settles must not depend on those with it
-            if self.sets is None:
-                self.sets = len(examples[0].labels) > 1
-            self._learn(examples[:1])
-            examples = examples[1:]
-        if examples:
-            self._learn(examples)
+        """Learn examples in their order; the model does not depend on how they are cut up.
+
+        Those that the estimator refuses are left out, now as whenever they are learned again.
+        """
+        begin = 0
+        while begin < len(examples):
+            # What the first row settles must not depend on those with it.
+            part = examples[begin : begin + (TOGETHER if self.learned else 1)]
+            begin += len(part)
+            try:
+                self._learn(part)
+            except ValueError:
+                for one in part if len(part) > 1 else ():
+                    with contextlib.suppress(ValueError):
+                        self._learn([one])
+        self._note()
 
     def _learn(self, examples: Sequence[Example]) -> None:
+        if self.sets is None:
+            self.sets = len(examples[0].labels) > 1
         y = [list(one.labels) if self.sets else one.labels[0] for one in examples]
         weight = np.array([one.weight for one in examples], np.float32)
         self.clf.partial_fit(self._rows(examples), y, sample_weight=weight)
@@ -145,7 +160,7 @@ class ServedModel:
         if not self.learned or not words:
             return [[] for _ in labels]
         texts = [Example(text), *(Example(without(i)) for i in range(len(words)))]
-        k = min(self.clf.n_labels_, max(20, 4 * len(labels)))
+        k = min(self.labels, max(20, 4 * len(labels)))
         whole, *others = [dict(answer) for answer in self.predict(texts, k)]
         explained = []
         for label in labels:
@@ -162,8 +177,9 @@ class ServedModel:
         if not self.learned:
             return [], 0
         known = self.clf.classes_
-        for label in known[len(self._names) :].tolist():
-            self._names.append((str(label).casefold(), label))
+        with self._seeking:
+            for label in known[len(self._names) :].tolist():
+                self._names.append((str(label).casefold(), label))
         words = query.casefold().split()
         found = [
             i for i, (name, _) in enumerate(self._names) if all(word in name for word in words)

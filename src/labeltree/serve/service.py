@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import queue
 import threading
 import time
@@ -23,6 +24,7 @@ from labeltree.serve.model import Answer, ServedModel
 from labeltree.serve.recentids import RecentIds
 
 MOST_WAITING = 20_000  # examples
+_log = logging.getLogger(__name__)
 _TOGETHER = 4096  # examples that are learned at once
 _REPLAYED = 2048  # records
 
@@ -134,7 +136,7 @@ class Service:
             started, replayed = time.monotonic(), 0
             while batch := list(islice(records, _REPLAYED)):
                 examples = [Example.from_json(json.loads(record)) for record in batch]
-                _learn_all(model, examples)
+                model.learn(examples)
                 for example in examples:
                     if example.id is not None:
                         ids.add(example.id)
@@ -198,8 +200,11 @@ class Service:
             self._closing = True
             self._jobs.put(None)
         self._thread.join()
-        if self._failed is None and self.log.end > self._snapshot_at and self.model.learned:
-            self._write_snapshot()
+        try:
+            if self._failed is None and self.log.end > self._snapshot_at and self.model.learned:
+                self._write_snapshot()
+        except OSError as error:
+            _log.warning("no snapshot was written, the log has everything: %s", error)
         self.log.close()
 
     def _between(self, action: Callable[[], Any]) -> Future[Any]:
@@ -218,17 +223,32 @@ class Service:
         while True:
             jobs = self._take()
             learning = [job for job in jobs if job is not None and job.action is None]
+            examples = sum(len(job.examples) for job in learning)
             with self._counting:
-                self._waiting -= sum(len(job.examples) for job in learning)
-            if learning:
+                self._waiting -= examples
+            learning = [job for job in learning if job.done.set_running_or_notify_cancel()]
+            try:
                 self._learn(learning)
+            except BaseException as error:
+                self._fail(error, learning)
             for job in jobs:
                 if job is not None and job.action is not None:
                     _settle(job, job.action)
             if None in jobs:
                 return
-            if learning and self._every.due(sum(len(job.examples) for job in learning)):
-                _settle(Job(), self._write_snapshot)
+            if self._every.due(examples) and not self._failed:
+                try:
+                    self._write_snapshot()
+                except OSError as error:
+                    _log.warning("no snapshot was written, the log goes on: %s", error)
+
+    def _fail(self, error: BaseException, jobs: list[Job]) -> None:
+        """Take no more: what the model has learned may not be what the log has."""
+        _log.error("nothing more is learned", exc_info=error)
+        self._failed = f"the model could not learn, and takes no more until a restart: {error}"
+        for job in jobs:
+            if not job.done.done():
+                job.done.set_exception(UnavailableError(self._failed))
 
     def _take(self) -> list[Job | None]:
         """Return the jobs of one commit: those that arrive before the first has waited too long."""
@@ -276,13 +296,7 @@ class Service:
             for job, _ in kept:
                 job.done.set_exception(UnavailableError(f"the log cannot be written: {error}"))
             return
-        try:
-            _learn_all(self.model, examples)
-        except BaseException as error:
-            self._failed = f"the model could not learn, and takes no more: {error}"
-            for job, _ in kept:
-                job.done.set_exception(UnavailableError(self._failed))
-            return
+        self.model.learn(examples)
         for example in examples:
             if example.id is not None:
                 self._ids.add(example.id)
@@ -303,18 +317,6 @@ class Service:
             k = job.predict or (1 if watched and len(new) <= 16 else 0)
             answers.append(self.model.predict(job.examples, k) if k else None)
         return answers
-
-
-def _learn_all(model: ServedModel, examples: Sequence[Example]) -> None:
-    """Learn examples; those that the model refuses are left out, now as when they are replayed."""
-    if not examples:
-        return
-    try:
-        model.learn(examples)
-    except (ValueError, BadRequestError):
-        if len(examples) > 1:
-            for example in examples:
-                _learn_all(model, [example])
 
 
 def _started(log: EventLog, records: Iterator[bytes], new: NewModel | None) -> ServedModel:
