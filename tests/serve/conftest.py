@@ -18,8 +18,8 @@ NEW = NewModel("label-tree", {"random_state": 0}, True, {}, False)
 
 
 @contextlib.contextmanager
-def serving(service, tokens=None):
-    app, api = build(service, tokens or Tokens())
+def serving(service, tokens=None, local=False):
+    app, api = build(service, tokens or Tokens(), local=local)
     port = []
     listening = threading.Event()
 
@@ -47,10 +47,10 @@ def serve(tmp_path):
     """Return a server of a new model, or of another service; all are stopped at the end."""
     with contextlib.ExitStack() as stack:
 
-        def serve(service=None, tokens=None, new=NEW):
+        def serve(service=None, tokens=None, new=NEW, local=False):
             if service is None:
                 service = Service.open(tmp_path / "m.labeltree", tmp_path / "log", new)
-            return stack.enter_context(serving(service, tokens))
+            return stack.enter_context(serving(service, tokens, local))
 
         yield serve
 

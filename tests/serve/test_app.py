@@ -246,7 +246,7 @@ def test_tokens(serve):
             body = {"text": "a", "labels": ["b"]}
             return client.post(path, json=body, headers=headers).status_code
 
-        assert [ask("/v1/learn", token) for token in (None, "read", "learn")] == [401, 401, 200]
+        assert [ask("/v1/learn", token) for token in (None, "read", "learn")] == [401, 403, 200]
         assert [ask("/v1/predict", token) for token in (None, "x", "read", "learn")] == [
             401,
             401,
@@ -254,7 +254,7 @@ def test_tokens(serve):
             200,
         ]
         assert ask("/v1/predict", "read", "Basic") == 401
-        assert ask("/v1/projects/x/learn", "read") == 401
+        assert ask("/v1/projects/x/learn", "read") == 403
         assert client.get("/metrics").status_code == 401
         assert client.get("/healthz").status_code == 200
         assert client.get("/").status_code == 200
@@ -282,6 +282,30 @@ def test_others_need_a_token(host, local):
             address.check()
         command.Address(host, insecure=True).check()
         command.Address(host, tokens=Tokens("a")).check()
+        with pytest.raises(ValueError, match="read"):
+            command.Address(host, tokens=Tokens(None, "a")).check()
+
+
+def test_pages_of_other_sites_may_not_ask(serve):
+    server = serve(local=True)
+    port = server.url.rpartition(":")[2]
+    body = {"text": "a", "labels": ["b"]}
+
+    def ask(**headers):
+        return httpx.post(server.url + "/v1/learn", json=body, headers=headers).status_code
+
+    assert ask(Origin="http://elsewhere.example") == 403
+    assert ask(Origin="null") == 403
+    assert ask(Host="elsewhere.example") == 403
+    assert ask(Origin=server.url) == 200
+    assert ask(Host=f"localhost:{port}") == 200
+
+
+def test_a_port_that_is_taken_is_told():
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = command.Address(port=taken.getsockname()[1])
+        with pytest.raises(ValueError, match="another --port"):
+            address.listen()
 
 
 def test_the_page_loads_nothing_from_elsewhere(client):
@@ -340,7 +364,7 @@ def test_a_compiled_model_answers_and_learns_nothing(serve, tmp_path):
     answer = httpx.post(server.url + "/v1/predict", json={"text": "it barks"}).json()
     assert answer["labels"][0]["label"] == "dog"
     learned = httpx.post(server.url + "/v1/learn", json={"text": "a", "labels": ["b"]})
-    assert learned.status_code == 503
+    assert (learned.status_code, learned.json()["type"]) == (403, "read_only")
     assert httpx.get(server.url + "/v1/model").json()["read_only"] is True
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from labeltree.serve.command import Address, open_service, serve
 from labeltree.serve.security import Tokens
 from labeltree.serve.service import NewModel
+from labeltree.treeview import counted
 
 
 def serve_model(
@@ -52,7 +53,7 @@ def serve_model(
         What a new model is.
     """
     address = Address(host, port, Tokens(token, learn_token), insecure)
-    address.check()
+    listening = address.listen()
     service = open_service(
         model,
         log,
@@ -64,17 +65,22 @@ def serve_model(
     )
     facts = service.model.facts()
     row = '{"text": "it purrs"}' if facts["text"] else '{"features": {"3": 1.0}}'
-    secret = ' -H "Authorization: Bearer $LABELTREE_TOKEN"' if address.tokens.any else ""
+    known = (
+        f"{counted(facts['labels'], 'label')}, {counted(facts['examples'], 'example')} learned"
+        if facts["examples"]
+        else "a new model"
+    )
+    secret = ' -H "Authorization: Bearer $LABELTREE_TOKEN"' if token else ""
 
     def started(port: int) -> None:
         shown = f"[{host}]" if ":" in host else host
         _tell(
-            f"http://{shown}:{port} serves {facts['labels']:,} labels, {facts['examples']:,} "
-            f"examples learned{'' if service.log else ', and learns no more'}; try\n"
+            f"http://{shown}:{port} serves {known}{'' if service.log else ', and learns no more'}; "
+            "try\n"
             f"  curl http://{shown}:{port}/v1/predict{secret} -d '{row}'"
         )
 
-    serve(service, address, grace=grace, started=started)
+    serve(service, address, listening, grace=grace, started=started)
 
 
 def _tell(sentence: str) -> None:

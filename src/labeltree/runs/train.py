@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -18,8 +19,8 @@ from labeltree.validation import as_threads
 
 
 def train(
-    data: Sequence[str],
-    model: Path,
+    data: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    model: str | os.PathLike[str],
     *,
     algorithm: str = DEFAULT_ALGORITHM,
     params: dict[str, Any] | None = None,
@@ -44,12 +45,12 @@ def train(
 
     Parameters
     ----------
-    data : sequence of str
+    data : str, path-like, or sequence of them
         Paths, patterns, or "-" for standard input. With `resume` none, to go on with the run's.
-    model : Path
+    model : str or path-like
         Where to write the model, and its checkpoints.
     algorithm, params
-        Which estimator, and its parameters.
+        Which estimator, and its parameters; `random_state` is 0 if it is not given.
     format, reader_options, skip_bad_lines
         As for `labeltree.data.stream`.
     text_options : dict, optional
@@ -90,20 +91,26 @@ def train(
     OnlineClassifier or TextClassifier
         The model. After Ctrl-C the model learned so far has been saved.
     """
+    given_data = [data] if isinstance(data, str | os.PathLike) else data
+    names = expand([os.fspath(name) for name in given_data])
+    model = Path(model)
     as_threads(threads)  # all that may be wrong is told before a byte is read
     training = Training(model, Every.parse(checkpoint_every), observer or Observer())
     require_writable(model)
-    given = Given(format, reader_options or {}, params or {}, text_options or {}, keep_names)
+    params = dict(params or {})
+    if resume is None:
+        params.setdefault("random_state", 0)
+    given = Given(format, reader_options or {}, params, text_options or {}, keep_names)
     if resume is not None:
         require_algorithm(resume, algorithm)
-        training.resume(resume, expand(data), passes, holdout, given, shuffle)
+        training.resume(resume, names, passes, holdout, given, shuffle)
     else:
         estimator = estimator_class(algorithm)
-        training.start(estimator, expand(data), passes or 1, holdout, given, shuffle)
+        training.start(estimator, names, passes or 1, holdout, given, shuffle)
     if label_sets is not None:
         training.label_sets = label_sets
     training.run.skip_bad_lines |= skip_bad_lines
-    read = [*expand(data), *training.run.data, *expand(test)]
+    read = [*names, *training.run.data, *expand(test)]
     require_model_output(model, read, overwrite=overwrite)
     if plot is not None:
         require_output(plot, [*read, model, *([] if resume is None else [resume])])

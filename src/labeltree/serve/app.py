@@ -43,8 +43,8 @@ from labeltree.serve.replies import (
     told,
     too_large,
 )
-from labeltree.serve.security import ANSWER_HEADERS, PAGE_HEADERS, Tokens
-from labeltree.serve.service import BusyError, Service, UnavailableError
+from labeltree.serve.security import ANSWER_HEADERS, PAGE_HEADERS, Tokens, host_name, is_local
+from labeltree.serve.service import BusyError, ReadOnlyError, Service, UnavailableError
 
 MOST_K = 1000
 MOST_LIMIT = 1000
@@ -224,8 +224,10 @@ class Api:
         return reply(openapi.description())
 
 
-def build(service: Service, tokens: Tokens | None = None) -> tuple[ASGIApp, Api]:
-    """Return the application, and what can be asked of it."""
+def build(
+    service: Service, tokens: Tokens | None = None, *, local: bool = False
+) -> tuple[ASGIApp, Api]:
+    """Return the application, and what can be asked of it; `local`: by this machine alone."""
     api = Api(service, tokens or Tokens())
 
     def route(path: str, handler: Handler, method: str = "GET") -> Route:
@@ -253,7 +255,9 @@ def build(service: Service, tokens: Tokens | None = None) -> tuple[ASGIApp, Api]
     async def explain(_: Request, error: Exception) -> Response:
         return as_problem(error)
 
-    kinds = (BadRequestError, BusyError, UnavailableError, HTTPException, Exception)
+    kinds = (
+        *(BadRequestError, BusyError, ReadOnlyError, UnavailableError, HTTPException, Exception),
+    )
     handlers: dict[Any, Any] = dict.fromkeys(kinds, explain)
 
     @contextlib.asynccontextmanager
@@ -263,7 +267,9 @@ def build(service: Service, tokens: Tokens | None = None) -> tuple[ASGIApp, Api]
         watching.cancel()
         api.answers.close()
 
-    return Guard(Starlette(routes=routes, lifespan=running, exception_handlers=handlers), api), api
+    return Guard(
+        Starlette(routes=routes, lifespan=running, exception_handlers=handlers), api, local=local
+    ), api
 
 
 def _known_page(page: Handler) -> Handler:
@@ -278,8 +284,8 @@ def _known_page(page: Handler) -> Handler:
 class Guard:
     """Lets in who may come in, tells in JSON what went wrong, and measures."""
 
-    def __init__(self, app: ASGIApp, api: Api) -> None:
-        self._app, self._api = app, api
+    def __init__(self, app: ASGIApp, api: Api, *, local: bool) -> None:
+        self._app, self._api, self._local = app, api, local
         # What is asked most often goes past the router.
         self._often: dict[tuple[str, str], Handler] = {
             ("POST", "/v1/predict"): api.predict,
@@ -324,9 +330,17 @@ class Guard:
         if not path.startswith(("/v1/", "/metrics")):
             return None
         headers = dict(scope["headers"])
+        host = headers.get(b"host", b"").decode("latin-1")
+        origin = headers.get(b"origin", b"").decode("latin-1")
+        if (self._local and not is_local(host_name(host))) or (
+            origin and origin.partition("://")[2] != host
+        ):
+            return problem(403, "other_site", "pages of other sites may not ask this server")
         given = headers.get(b"authorization", b"").decode("latin-1")
         learning = path == "/v1/learn" or path.endswith("/learn")
         if not self._api.tokens.allow(given, learning=learning):
+            if self._api.tokens.allow(given, learning=False) and given:
+                return problem(403, "forbidden", "this token does not allow to learn")
             answer = problem(401, "unauthorized", "give the token: Authorization: Bearer TOKEN")
             answer.headers["www-authenticate"] = "Bearer"
             return answer

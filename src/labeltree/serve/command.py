@@ -6,6 +6,7 @@ import contextlib
 import gc
 import resource
 import signal
+import socket
 import sys
 import threading
 from collections.abc import Callable
@@ -39,11 +40,23 @@ class Address:
 
     def check(self) -> None:
         """Raise if others could come in without a token."""
-        if not is_local(self.host) and not self.tokens.any and not self.insecure:
+        if not is_local(self.host) and not self.tokens.reading and not self.insecure:
             raise ValueError(
-                f"--host is {self.host}, which others can reach, and there is no token; give "
+                f"--host is {self.host}, which others can reach, and anybody could read; give "
                 "--token or LABELTREE_TOKEN, or say --insecure"
             )
+
+    def listen(self) -> socket.socket:
+        """Take the port, before anything else is done."""
+        self.check()
+        family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
+        try:
+            return socket.create_server((self.host, self.port), family=family, backlog=2048)
+        except OSError as error:
+            raise ValueError(
+                f"{self.host}, port {self.port}, cannot be listened on: {error.strerror}; give "
+                "another --port or --host"
+            ) from error
 
 
 def open_service(
@@ -57,6 +70,8 @@ def open_service(
     tell: Callable[[str], None] = lambda _: None,
 ) -> Service:
     """Load what is to be served, and recover what was learned since it was saved."""
+    if model is not None and not model.parent.is_dir():
+        raise NotADirectoryError(f"{model.parent}: there is no such folder for the model")
     exists = model is not None and model.exists()
     compiled = exists and model is not None and modelfile.read_header(model).get("compiled")
     if read_only or compiled:
@@ -123,22 +138,22 @@ class Server(uvicorn.Server):
 def serve(
     service: Service,
     address: Address,
+    listening: socket.socket | None = None,
     *,
     grace: float = 30.0,
     started: Callable[[int], None] = lambda _: None,
 ) -> None:
     """Answer until SIGTERM or Ctrl-C; then finish what was begun, and write a snapshot."""
-    address.check()
+    listening = listening or address.listen()
     with contextlib.suppress(ValueError, OSError):
         _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     sys.setswitchinterval(0.0005)  # threads that answer must not wait 5 ms for their turn
-    app, api = build(service, address.tokens)
+    local = is_local(address.host) and not address.tokens.any
+    app, api = build(service, address.tokens, local=local)
     gc.freeze()  # what is there by now stays
     config = uvicorn.Config(
         app,
-        host=address.host,
-        port=address.port,
         http=Protocol,
         loop="uvloop",
         ws="none",
@@ -154,7 +169,7 @@ def serve(
     before = signal.signal(signal.SIGTERM, lambda *_: None)
     try:
         with contextlib.suppress(KeyboardInterrupt):
-            server.run()
+            server.run([listening])
     finally:
         signal.signal(signal.SIGTERM, before)
     closing = threading.Thread(target=service.close, daemon=True)

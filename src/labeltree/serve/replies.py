@@ -13,7 +13,7 @@ from starlette.responses import Response
 from labeltree.serve.examples import BadRequestError
 from labeltree.serve.model import Answer
 from labeltree.serve.security import ANSWER_HEADERS
-from labeltree.serve.service import BusyError, UnavailableError
+from labeltree.serve.service import BusyError, ReadOnlyError, UnavailableError
 
 MOST_BYTES = 64 << 20  # of a body
 BODY_SECONDS = 60.0
@@ -72,6 +72,8 @@ def as_problem(error: Exception) -> Response:
     if isinstance(error, HTTPException):
         kinds = {404: "not_found", 405: "not_allowed"}
         return problem(error.status_code, kinds.get(error.status_code, "refused"), error.detail)
+    if isinstance(error, ReadOnlyError):
+        return problem(403, "read_only", str(error))
     if isinstance(error, BusyError):
         answer = problem(429, "busy", f"{error}; try again in a second")
         answer.headers["retry-after"] = "1"

@@ -45,6 +45,13 @@ class Tokens:
         return bool(self.reading or self.learning)
 
 
+def host_name(host: str) -> str:
+    """Return a Host header without its port."""
+    if host.startswith("["):
+        return host[1:].partition("]")[0]
+    return host.rpartition(":")[0] if host.count(":") == 1 else host
+
+
 def is_local(host: str) -> bool:
     """Tell whether only this machine can reach an address."""
     if host == "localhost":

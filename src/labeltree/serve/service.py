@@ -33,6 +33,10 @@ class BusyError(RuntimeError):
     """More examples wait to be learned than there is room for."""
 
 
+class ReadOnlyError(RuntimeError):
+    """The server learns nothing."""
+
+
 class UnavailableError(RuntimeError):
     """Nothing can be learned now."""
 
@@ -171,8 +175,10 @@ class Service:
         """
         job = Job(examples, predict)
         with self._counting:
-            if self.log is None or self._closing or self._failed:
-                raise UnavailableError(self._failed or "this server does not learn")
+            if self.log is None:
+                raise ReadOnlyError("this server only answers: it was started read-only")
+            if self._closing or self._failed:
+                raise UnavailableError(self._failed or "the server is stopping")
             if self._waiting and self._waiting + len(examples) > MOST_WAITING:
                 raise BusyError(f"{self._waiting:,} examples wait to be learned")
             self._waiting += len(examples)
