@@ -27,6 +27,7 @@ MAGIC = b"\x93labeltree"  # how segments begin, and no text does
 _MAGIC = MAGIC + b" log 1"
 _HEADER = struct.Struct("<16s16sQ")  # magic, the log's id, the number of the first record
 _HEAD = struct.Struct("<III")  # of a record: length, CRC-32 of the payload, CRC-32 of the two
+_SEARCHED = 4 << 20  # bytes behind a damaged record that a crash may have left
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -279,7 +280,19 @@ def _is_torn(path: Path, at: int) -> bool:
         rest = file.read()
     head = rest[: _HEAD.size]
     ends_within = len(head) < _HEAD.size or 0 < _length(head) > len(rest) - _HEAD.size
-    return ends_within or rest.endswith(b"\0")
+    return ends_within or (rest.endswith(b"\0") and not _has_record(rest[1:]))
+
+
+def _has_record(rest: bytes) -> bool:
+    """Tell whether there is a good record somewhere: then what is before it was not torn."""
+    if len(rest) > _SEARCHED:
+        return True
+    for at in range(len(rest) - _HEAD.size):
+        head = rest[at : at + _HEAD.size]
+        payload = rest[at + _HEAD.size : at + _HEAD.size + _length(head)]
+        if payload and _head(payload) == head:
+            return True
+    return False
 
 
 def _cut_torn_tail(path: Path, first: int) -> tuple[int, int]:

@@ -82,6 +82,15 @@ def test_a_flipped_byte_is_told_and_cuts_nothing(folder):
         assert path.stat().st_size == len(content)
 
 
+def test_zeros_behind_a_damaged_record_do_not_make_it_a_torn_one(folder):
+    (path,) = written(folder, RECORDS[:6])
+    content = bytearray(path.read_bytes())
+    content[60] ^= 1
+    path.write_bytes(bytes(content) + bytes(10))
+    with pytest.raises(LogError, match="record 0, at byte"):
+        EventLog(folder)
+
+
 def test_damage_in_an_earlier_segment_is_told_when_it_is_read(folder):
     paths = written(folder, segment_bytes=300)
     content = paths[1].read_bytes()

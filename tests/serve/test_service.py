@@ -249,6 +249,51 @@ def test_a_request_that_was_given_up_holds_nobody_up(tmp_path):
     service.close()
 
 
+def test_a_first_example_of_weight_zero_teaches_nothing_and_does_no_harm(tmp_path):
+    service = open_(tmp_path)
+    assert service.learn([example(1, weight=0.0)], predict=2).result(10).answers == [[]]
+    assert service.model.predict([Example("it purrs")], 2) == [[]]
+    learn(service, EXAMPLES[:9])
+    copy = crashed(tmp_path, "crashed")
+    service.close()
+    recovered = open_(copy, None)
+    assert_same(service, recovered)
+    recovered.close()
+
+
+def test_the_first_example_settles_whether_there_are_sets(tmp_path):
+    service = open_(tmp_path)
+    mixed = [Example("a", labels=("x",)), Example("c", labels=("y", "z"))]
+    with pytest.raises(BadRequestError, match="expected one"):
+        service.learn(mixed).result(10)
+    assert service.model.sets is None
+    assert service.learn(mixed[::-1]).result(10).learned == 2
+    assert service.model.sets is True
+    service.close()
+
+
+def test_a_log_that_is_gone_is_missed(tmp_path):
+    service = open_(tmp_path)
+    learn(service, EXAMPLES)
+    service.close()
+    (path,) = (tmp_path / "log").glob("0*.log")
+    path.write_bytes(b"")
+    with pytest.raises(LogError, match="segments of the log are missing"):
+        open_(tmp_path)
+
+
+def test_whoever_is_told_may_fail(tmp_path):
+    service = open_(tmp_path)
+
+    def fails(*_):
+        raise RuntimeError("Event loop is closed")
+
+    service.on_learned = fails
+    learn(service, EXAMPLES[:4])
+    assert service.version == 4
+    service.close()
+
+
 def test_a_full_disk_is_told_and_predictions_go_on(tmp_path, monkeypatch):
     service = open_(tmp_path)
     learn(service, EXAMPLES[:3])

@@ -41,7 +41,7 @@ class Projects:
 
     async def suggest(self, request: Request) -> Response:
         """Answer ``POST /v1/projects/{id}/suggest``."""
-        fields = parse_qs((await read_body(request)).decode("utf-8", "replace"))
+        fields = _fields(await read_body(request))
         text = fields.get("text", [""])[0]
         limit = _number(fields, "limit", 10, int, MOST_LIMIT)
         threshold = _number(fields, "threshold", 0.0, float, 1.0)
@@ -58,9 +58,7 @@ class Projects:
     async def learn(self, request: Request) -> Response:
         """Answer ``POST /v1/projects/{id}/learn``."""
         body = await read_body(request)
-        documents = parse_json(b'{"documents":' + body + b"}")["documents"]
-        if not isinstance(documents, list):
-            raise BadRequestError("the body is to be a list of documents", "body")
+        documents = parse_json(body, list)
         model = self._api.service.model
         examples: list[Example] = []
         for i, document in enumerate(documents):
@@ -76,6 +74,13 @@ class Projects:
         if examples:
             await self._api.learned(examples)
         return Response(status_code=204)
+
+
+def _fields(body: bytes) -> dict[str, list[str]]:
+    try:
+        return parse_qs(body.decode("utf-8", "replace"), max_num_fields=100)
+    except ValueError:
+        raise BadRequestError("the form has more than 100 fields", "body") from None
 
 
 def _number(fields: dict[str, list[str]], name: str, default: Any, kind: Any, most: Any) -> Any:

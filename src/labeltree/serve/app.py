@@ -27,6 +27,7 @@ from labeltree.serve.examples import (
     BadRequestError,
     Example,
     count,
+    labels_of,
     parse_json,
     several,
     share,
@@ -47,6 +48,7 @@ from labeltree.serve.security import ANSWER_HEADERS, PAGE_HEADERS, Tokens, host_
 from labeltree.serve.service import BusyError, ReadOnlyError, Service, UnavailableError
 
 MOST_K = 1000
+MOST_ANSWERED = 100_000  # labels in one answer
 MOST_LIMIT = 1000
 _PAGE = {
     "": "text/html",
@@ -85,6 +87,12 @@ class Api:
             form.parse(one, where, labelled=False)
             for one, where in ([(body, "")] if many is None else many)
         ]
+        if k * len(examples) > MOST_ANSWERED:
+            raise BadRequestError(
+                f"k times the examples is {k * len(examples):,}, expected {MOST_ANSWERED:,} at "
+                "most; send several requests",
+                "k",
+            )
         version = self.service.version
         answers = await self.answers.ask(examples, k) if examples else []
         self.measures.predicted.inc(len(examples))
@@ -137,14 +145,12 @@ class Api:
             return problem(501, "not_text", "only models of text can tell words apart")
         example = model.form.parse(body, "", labelled=False)
         k = count(body, "k", 3, 20)
-        labels = body.get("labels")
-        if labels is not None and (not isinstance(labels, list) or len(labels) > 20):
-            raise BadRequestError("labels are to be a list of 20 at most", "labels")
+        labels = None if body.get("labels") is None else labels_of(body, "")
+        if labels is not None and len(labels) > 20:
+            raise BadRequestError(f"there are {len(labels)} labels, expected 20 at most", "labels")
         answer = (await self.answers.ask([example], max(20, k)))[0]
         scores = dict(answer)
         asked = [label for label, _ in answer[:k]] if labels is None else labels
-        if not all(isinstance(label, str | int) for label in asked):
-            raise BadRequestError("a label is neither a string nor an integer", "labels")
         words = await asyncio.to_thread(model.explain, example.text or "", asked, limit)
         found = [
             {

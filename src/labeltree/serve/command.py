@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import re
 import resource
 import signal
 import socket
@@ -26,6 +27,7 @@ from labeltree.serve.security import Tokens, is_local
 from labeltree.serve.service import NewModel, Service
 
 HEADER_SECONDS = 10.0
+HEAD_BYTES = 64 << 10  # of a request's address and headers
 IDLE_SECONDS = 30  # that a connection may have nothing to say between requests
 
 
@@ -39,7 +41,13 @@ class Address:
     insecure: bool = False
 
     def check(self) -> None:
-        """Raise if others could come in without a token."""
+        """Raise if others could come in without a token, or a token cannot be sent."""
+        for token in (self.tokens.reading, self.tokens.learning):
+            if token is not None and not re.fullmatch(r"[!-~]+", token):
+                raise ValueError(
+                    "a token is empty, or has spaces or other than ASCII characters, which "
+                    "requests cannot carry; give another"
+                )
         if not is_local(self.host) and not self.tokens.reading and not self.insecure:
             raise ValueError(
                 f"--host is {self.host}, which others can reach, and anybody could read; give "
@@ -73,7 +81,7 @@ def open_service(
     if model is not None and not model.parent.is_dir():
         raise NotADirectoryError(f"{model.parent}: there is no such folder for the model")
     exists = model is not None and model.exists()
-    compiled = exists and model is not None and modelfile.read_header(model).get("compiled")
+    compiled = exists and model is not None and _is_compiled(model)
     if read_only or compiled:
         if model is None or not exists:
             raise ValueError("a server that only reads needs a model; give the file of one")
@@ -92,13 +100,42 @@ def open_service(
     )
 
 
+def _is_compiled(model: Path) -> bool:
+    try:
+        return bool(modelfile.read_header(model).get("compiled"))
+    except modelfile.ModelFileError:  # a snapshot may take its place
+        return False
+
+
 class Protocol(HttpToolsProtocol):
-    """Closes connections whose first request does not arrive in time."""
+    """Closes connections on which the head of a request does not arrive in time, or is huge."""
 
     def connection_made(self, transport: Any) -> None:
         """Begin to wait."""
         super().connection_made(transport)
         self._impatience = self.loop.call_later(HEADER_SECONDS, self._give_up)
+
+    def on_message_begin(self) -> None:
+        """Wait for the head of another request."""
+        self._impatience.cancel()
+        self._impatience = self.loop.call_later(HEADER_SECONDS, self._give_up)
+        self._head = 0
+        super().on_message_begin()
+
+    def on_url(self, url: bytes) -> None:
+        """Take a part of the address."""
+        self._measure(url)
+        super().on_url(url)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Take a header."""
+        self._measure(name + value)
+        super().on_header(name, value)
+
+    def _measure(self, part: bytes) -> None:
+        self._head += len(part)
+        if self._head > HEAD_BYTES:
+            self._give_up()
 
     def on_headers_complete(self) -> None:
         """Stop waiting."""

@@ -79,7 +79,7 @@ class Form:
             text,
             indices,
             values,
-            _labels(body, where),
+            labels_of(body, where),
             _weight(body, where),
             _id(body, where),
         )
@@ -151,16 +151,16 @@ class Form:
         return index
 
 
-def parse_json(body: bytes) -> dict[str, Any]:
-    """Return the object that a body is."""
+def parse_json(body: bytes, kind: type = dict) -> Any:
+    """Return the object, or the list, that a body is."""
     try:
         found = json.loads(body, parse_constant=_refuse_constant)
     except RecursionError:
         raise BadRequestError("the JSON is nested too deeply", "body") from None
     except (ValueError, UnicodeDecodeError) as error:
         raise BadRequestError(f"the body is not JSON: {error}", "body") from None
-    if not isinstance(found, dict):
-        raise BadRequestError(f"the body is {_kind(found)}, expected an object", "body")
+    if not isinstance(found, kind):
+        raise BadRequestError(f"the body is {_kind(found)}, expected {_kind(kind())}", "body")
     return found
 
 
@@ -198,7 +198,8 @@ def share(body: dict[str, Any], name: str) -> float:
     return value
 
 
-def _labels(body: dict[str, Any], where: str) -> tuple[Label, ...]:
+def labels_of(body: dict[str, Any], where: str) -> tuple[Label, ...]:
+    """Return the labels of an example."""
     labels = body.get("labels")
     if not isinstance(labels, list):
         raise BadRequestError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import collections
+import contextlib
 import json
 import time
 from collections.abc import AsyncIterator, Sequence
@@ -89,7 +90,8 @@ class Feed:
     def close(self) -> None:
         """Let watchers go; may be called from a signal."""
         if self._loop is not None:
-            self._loop.call_soon_threadsafe(self._send_away)
+            with contextlib.suppress(RuntimeError):
+                self._loop.call_soon_threadsafe(self._send_away)
 
     def _send_away(self) -> None:
         for queue in self._watchers:
@@ -129,7 +131,8 @@ class Feed:
                 )
             )
         self._lessons.extend(events)
-        self._loop.call_soon_threadsafe(self._tell, "".join(events))
+        with contextlib.suppress(RuntimeError):  # the loop has ended
+            self._loop.call_soon_threadsafe(self._tell, "".join(events))
 
     def _tell(self, event: str) -> None:
         for queue in self._watchers:

@@ -141,11 +141,11 @@ class ServedModel:
         missing = len(self.clf.classes_) - len(self._counts)
         if missing > 0:
             self._counts = np.concatenate([self._counts, np.zeros(missing, np.int64)])
-        np.add.at(self._counts, ids, 1)
+        np.add.at(self._counts, ids[ids >= 0], 1)
 
     def predict(self, examples: Sequence[Example], k: int) -> list[Answer]:
         """Return the best labels of each example."""
-        if not self.learned:
+        if not self.learned or not self.clf.n_labels_:
             return [[] for _ in examples]
         labels, scores = self.clf.predict_topk(self._rows(examples), k=k)
         return [

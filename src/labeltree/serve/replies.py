@@ -15,7 +15,7 @@ from labeltree.serve.model import Answer
 from labeltree.serve.security import ANSWER_HEADERS
 from labeltree.serve.service import BusyError, ReadOnlyError, UnavailableError
 
-MOST_BYTES = 64 << 20  # of a body
+MOST_BYTES = 16 << 20  # of a body
 BODY_SECONDS = 60.0
 
 
@@ -78,6 +78,8 @@ def as_problem(error: Exception) -> Response:
         answer = problem(429, "busy", f"{error}; try again in a second")
         answer.headers["retry-after"] = "1"
         return answer
+    if isinstance(error, OSError):
+        return problem(503, "unavailable", f"a file cannot be written: {error.strerror}")
     if isinstance(error, UnavailableError):
         answer = problem(503, "unavailable", str(error))
         answer.headers["retry-after"] = "5"

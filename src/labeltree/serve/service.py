@@ -128,6 +128,7 @@ class Service:
         """Go on with the model of a log, or with a model that has none yet."""
         log = EventLog(folder)
         try:
+            snapshots.check(log)
             model, ids, position, skipped = snapshots.recover(log, target)
             for sentence in skipped:
                 tell(f"left out a snapshot: {sentence}")
@@ -276,6 +277,17 @@ class Service:
 
     def _learn(self, jobs: list[Job]) -> None:
         assert self.log is not None
+        if not jobs:
+            return
+        if self.model.sets is None:  # as it will be settled when the log is learned again
+            self.model.sets = len(jobs[0].examples[0].labels) > 1
+            try:
+                self._learn(jobs[:1])
+            finally:
+                if not self.model.learned:
+                    self.model.sets = None
+            self._learn(jobs[1:])
+            return
         kept: list[tuple[Job, list[Example]]] = []
         seen: set[str] = set()
         for job in jobs:
@@ -300,7 +312,9 @@ class Service:
                 self.log.append([example.to_json() for example in examples])
         except OSError as error:
             for job, _ in kept:
-                job.done.set_exception(UnavailableError(f"the log cannot be written: {error}"))
+                job.done.set_exception(
+                    UnavailableError(f"the log cannot be written: {error.strerror}")
+                )
             return
         self.model.learn(examples)
         for example in examples:
@@ -313,7 +327,10 @@ class Service:
             job.done.set_result(Learned(version, len(new), repeated, told))
             if self.on_learned is not None and new:
                 fits = answer is not None and not repeated
-                self.on_learned(new, answer if fits else None)
+                try:
+                    self.on_learned(new, answer if fits else None)
+                except Exception:
+                    _log.exception("nobody was told of what was learned")
 
     def _answers(self, kept: list[tuple[Job, list[Example]]]) -> list[list[Answer] | None]:
         """Predict what is asked for, and what is watched, before it is learned."""
@@ -343,6 +360,8 @@ def _started(log: EventLog, records: Iterator[bytes], new: NewModel | None) -> S
 
 
 def _settle(job: Job, action: Callable[[], Any]) -> None:
+    if not job.done.set_running_or_notify_cancel():
+        return
     try:
         job.done.set_result(action())
     except BaseException as error:

@@ -62,6 +62,18 @@ def of(log: EventLog) -> list[Snapshot]:
     return sorted(found, reverse=True)
 
 
+def check(log: EventLog) -> None:
+    """Raise if the log is gone that snapshots are of; remove what downloads have left."""
+    for path in log.folder.glob("*.labeltree-download"):
+        path.unlink(missing_ok=True)
+    if not log.end and of(log):
+        raise LogError(
+            f"{log.folder}: there are snapshots, and no records: the segments of the log are "
+            "missing or were emptied; restore them, or move the snapshots away to lose what came "
+            "after them"
+        )
+
+
 def recover(log: EventLog, target: Path | None) -> Recovered:
     """Return the newest good model of a log, or the model that it goes on from.
 
@@ -120,7 +132,7 @@ def _note(path: Path) -> dict[str, Any] | None:
     """Return what a model file tells of a log; None if it is damaged."""
     try:
         note: Any = modelfile.read_header(path)["notes"].get("log")
-    except modelfile.CorruptModelFileError:
+    except modelfile.ModelFileError:
         return None
     return note if isinstance(note, dict) else {}
 
