@@ -6,14 +6,15 @@ namespace labeltree {
 // In a stream two rows of the past are learned again after each new one, which takes as long as three passes.
 void LabelTree::after_row(const Matrix& X, std::size_t row, std::span<const LabelId> y,
                           float weight, Scratch& scratch) {
-  if (!reservoir_.is_kept() || again_ || more_ || one_matrix_) return;
+  if (!reservoir_.is_kept()) return;
+  if (again_ || more_ || one_matrix_) return regrowth_.count_elsewhere();
   Reservoir::Row& old = scratch.replayed;
   bool regrowing;
   {
     const std::lock_guard lock(reservoir_mutex_);
     reservoir_.add(X, row, y, weight, is_dual() ? scratch.pairs.all() : std::span<const DualPair>());
     regrowing = regrows() && (regrowth_.is_running() ||
-                              regrowth_.is_due(learned_labels(), examples(), reservoir_));
+                              regrowth_.is_due(learned_labels(), reservoir_));
   }
   for (int i = 0; i < replays; ++i) {
     std::size_t place;
@@ -59,9 +60,8 @@ bool LabelTree::regrows() const {
 void LabelTree::regrow(std::size_t cols, Scratch& scratch) {
   const std::scoped_lock lock(growth_, reservoir_mutex_, observing_);
   if (!regrowth_.is_running()) {
-    if (!regrowth_.is_due(learned_labels(), examples(), reservoir_)) return;
-    return regrowth_.start(make_trees(), learned_labels(), examples(), cols, reservoir_, bank_,
-                           params_.seed);
+    if (!regrowth_.is_due(learned_labels(), reservoir_)) return;
+    return regrowth_.start(make_trees(), learned_labels(), cols, reservoir_, bank_, params_.seed);
   }
   regrowth_.step(reservoir_, counts_, cols, params_.tree, bank_, scratch.examples, scratch.above,
                  scratch.blocks);

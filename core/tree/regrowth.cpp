@@ -1,6 +1,7 @@
 #include "tree/regrowth.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
 
 namespace labeltree {
@@ -48,17 +49,21 @@ struct Regrowth::Shaping {
 Regrowth::Regrowth() = default;
 Regrowth::~Regrowth() = default;
 
-bool Regrowth::is_due(std::size_t labels, std::uint64_t rows, const Reservoir& reservoir) const {
+void Regrowth::count_elsewhere() {
+  std::atomic_ref(elsewhere_).fetch_add(1, std::memory_order_relaxed);
+}
+
+bool Regrowth::is_due(std::size_t labels, const Reservoir& reservoir) const {
+  const std::uint64_t rows = reservoir.seen() + elsewhere_;
   return rows >= fewest_rows && labels > ChoiceTree::width &&
          (labels >= 2 * labels_ || rows >= 4 * rows_) && 2 * reservoir.rows().size() >= rows;
 }
 
-void Regrowth::start(std::vector<ChoiceTree> trees, std::size_t labels, std::uint64_t rows,
-                     std::size_t cols, const Reservoir& reservoir, const Bank& bank,
-                     std::uint64_t seed) {
+void Regrowth::start(std::vector<ChoiceTree> trees, std::size_t labels, std::size_t cols,
+                     const Reservoir& reservoir, const Bank& bank, std::uint64_t seed) {
   trees_ = std::move(trees);
   labels_ = labels;
-  rows_ = rows;
+  rows_ = reservoir.seen() + elsewhere_;
   const std::size_t all = trees_[0].labels();
   shaping_ = std::make_unique<Shaping>(trees_, cols, reservoir, bank, all, seed);
   wait_ = 0;
@@ -182,6 +187,7 @@ void Regrowth::visit_state(StateVisitor& state, std::size_t labels, std::size_t 
   state.value("regrowth_stage", stage);
   state.value("regrowth_labels", labels_);
   state.value("regrowth_rows", rows_);
+  state.value("regrowth_elsewhere", elsewhere_);
   state.value("regrowth_next", next_);
   state.value("regrowth_wait", wait_);
   state.array("regrowth_spare", spare_);

@@ -29,11 +29,13 @@ class Regrowth {
   bool is_running() const { return stage_ != Stage::none; }
   // Whether it pays to begin: with twice the labels or four times the rows of last time, if at
   // least half of all rows that were learned are kept.
-  bool is_due(std::size_t labels, std::uint64_t rows, const Reservoir& reservoir) const;
+  bool is_due(std::size_t labels, const Reservoir& reservoir) const;
+  // Counts a row that the trees have learned and the reservoir never saw; threads may do so at once.
+  void count_elsewhere();
 
-  // Begins to grow the trees, which must be empty. `labels`, `rows`: that were learned.
-  void start(std::vector<ChoiceTree> trees, std::size_t labels, std::uint64_t rows,
-             std::size_t cols, const Reservoir& reservoir, const Bank& bank, std::uint64_t seed);
+  // Begins to grow the trees, which must be empty. `labels`: that were learned.
+  void start(std::vector<ChoiceTree> trees, std::size_t labels, std::size_t cols,
+             const Reservoir& reservoir, const Bank& bank, std::uint64_t seed);
   // Does a little of it. `example` and those after it are memory to be used again.
   void step(const Reservoir& reservoir, const std::vector<double>& counts, std::size_t cols,
             const Rule& rule, Bank& bank, ExampleBuffer& example, Above& above,
@@ -62,6 +64,7 @@ class Regrowth {
 
   Stage stage_ = Stage::none;
   std::uint64_t labels_ = 0, rows_ = 0;  // when it last began
+  std::uint64_t elsewhere_ = 0;          // rows that the reservoir never saw
   std::uint64_t next_ = 0;  // inner node to get models, row to be learned, or label to get a leaf
   std::vector<ChoiceTree> trees_;
   std::vector<std::uint32_t> spare_;     // blocks of models that no tree has, where they take memory

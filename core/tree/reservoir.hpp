@@ -44,6 +44,7 @@ class Reservoir {
   bool is_kept() const { return limit_ > 0; }
   bool empty() const { return rows_.empty(); }
   const std::vector<Row>& rows() const { return rows_; }
+  std::uint64_t seen() const { return seen_; }  // rows, kept or not
 
   // Adds a row, or not, as chance will have it; others make room for it.
   void add(const Matrix& X, std::size_t row, std::span<const LabelId> labels, float weight,

@@ -243,7 +243,7 @@ class LabelTree:
     ):
         # From rows that are kept, [(x, labels)], to the nodes of each tree by clusters of labels.
         self.regrow = regrow
-        self.examples = self.regrown_labels = self.regrown_rows = 0
+        self.regrown_labels = self.regrown_rows = 0
         self.young = None  # trees that grow
         self.regrown = 0
         self.reservoir = Reservoir(replay, seed, dense_size)
@@ -353,7 +353,6 @@ class LabelTree:
         spared = several and row >= 256 and mix64(row) % 16 == 0
         late = self.dual and self.calibrated and spared
         if h == 0 or not labels or (late and self.again < 2 and self.more):
-            self.examples += 1
             return predicted
         new = not self.again or (late and self.again <= 2)
         candidates, evidence = self.gather(x, 0, () if new else labels, h)
@@ -387,7 +386,6 @@ class LabelTree:
                     self.reservoir.make_room(0)
             if self.regrow:
                 self.regrow_a_little()
-        self.examples += 1
         return predicted
 
     def regrow_a_little(self):
@@ -395,17 +393,17 @@ class LabelTree:
 
         So it is where clusters and nodes are few. The rows that are kept may change meanwhile.
         """
-        rows, labels = self.reservoir.rows, len(self.counts)
+        rows, labels, seen = self.reservoir.rows, len(self.counts), self.reservoir.seen
         if self.young is None:
-            more = labels >= 2 * self.regrown_labels or self.examples >= 4 * self.regrown_rows
-            if self.examples < 256 or labels <= WIDTH or not more or 2 * len(rows) < self.examples:
+            more = labels >= 2 * self.regrown_labels or seen >= 4 * self.regrown_rows
+            if seen < 256 or labels <= WIDTH or not more or 2 * len(rows) < seen:
                 return
             self.young = self.make_trees()
             shapes = self.regrow([row[1:3] for row in rows])
             for tree, nodes in zip(self.young, shapes, strict=True):
                 for parent, slot, label in nodes:
                     tree.add_node(None if parent is None else tree.nodes[parent], slot, label)
-            self.regrown_labels, self.regrown_rows = labels, self.examples
+            self.regrown_labels, self.regrown_rows = labels, seen
             self.wait, self.next, self.learned = 2, 0, False
         elif self.wait:
             self.wait -= 1
