@@ -125,7 +125,7 @@ def test_failed_save_leaves_the_old_file_and_nothing_else(clf, path, monkeypatch
     def fail(*_):
         raise OSError("the disk is full")
 
-    monkeypatch.setattr(modelfile, "_sync", fail)
+    monkeypatch.setattr(modelfile, "sync", fail)
     with pytest.raises(OSError, match="disk is full"):
         clf.save(path)
     assert path.read_bytes() == good
@@ -274,7 +274,7 @@ def test_files_of_others_are_no_leftovers(clf, tmp_path):
 def test_what_a_killed_save_has_left_goes_with_the_next(clf, path):
     script = (
         "import sys, os, signal; from labeltree import load, modelfile\n"
-        "modelfile._sync = lambda _: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "modelfile.sync = lambda _: os.kill(os.getpid(), signal.SIGKILL)\n"
         "load(sys.argv[1]).save(sys.argv[1])\n"
     )
     assert subprocess.run([sys.executable, "-c", script, str(path)]).returncode == -9

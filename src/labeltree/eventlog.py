@@ -21,6 +21,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Self
 
+from labeltree.disk import sync
+
 SEGMENT_BYTES = 64 << 20
 
 MAGIC = b"\x93labeltree"  # how segments begin, and no text does
@@ -160,7 +162,7 @@ class EventLog:
         try:
             _write_all(file, _HEADER.pack(_MAGIC, self.id, self.end), 0)
             os.fsync(file)
-            _sync_folder(self.folder)
+            sync(self.folder)
         except OSError:
             os.close(file)
             path.unlink(missing_ok=True)
@@ -329,7 +331,7 @@ def _make_folder(folder: Path) -> None:
     if not folder.exists():
         folder.mkdir(parents=True, mode=0o700)
         with contextlib.suppress(OSError):
-            _sync_folder(folder.parent)
+            sync(folder.parent)
 
 
 def _locked(path: Path) -> int:
@@ -342,11 +344,3 @@ def _locked(path: Path) -> int:
             f"{path.parent}: another process uses this log; stop it, or give another --log"
         ) from error
     return file
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -21,6 +21,7 @@ from safetensors import SafetensorError, safe_open
 
 from labeltree import modelheader
 from labeltree._version import __version__
+from labeltree.disk import sync
 
 FORMAT = 2  # of models of text; others have format 1, which earlier versions read
 _PARTIAL = ".labeltree-partial"  # how the names of files end that are being written
@@ -124,7 +125,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         yield beside
         if mode is not None:
             beside.chmod(mode)
-        _sync(beside)
+        sync(beside)
         os.replace(beside, target)
     except OSError as error:
         if error.errno is not None and error.filename is None:  # a write, as to a full disk
@@ -133,7 +134,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     finally:
         beside.unlink(missing_ok=True)
         locked.close()
-    _sync(target.parent)
+    sync(target.parent)
 
 
 def _new_beside(target: Path, mode: int) -> tuple[Path, BinaryIO]:
@@ -325,12 +326,3 @@ def _checksum(text: str, arrays: Arrays) -> str:
         value = zlib.crc32(f"{name} {array.dtype} {array.shape}".encode(), value)
         value = zlib.crc32(array.reshape(-1).view(np.uint8).data, value)
     return f"crc32:{value:08x}"
-
-
-def _sync(path: Path) -> None:
-    """Wait until the file, or the entries of the folder, are on the disk."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

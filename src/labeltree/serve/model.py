@@ -19,9 +19,9 @@ from labeltree.estimators.explanation import text_parts
 from labeltree.labels import Label
 from labeltree.progress import Progress
 from labeltree.runs.notes import notes_of
+from labeltree.runs.training import DEFAULT_FEATURES
 from labeltree.serve.examples import BadRequestError, Example, Form
 
-FEATURES = 2**24  # of a model that has learned no row yet
 TOGETHER = 64  # examples that are learned while nobody else may ask
 TRIED = 60  # words that are left out in turn, to explain a prediction
 
@@ -78,7 +78,7 @@ class ServedModel:
         """What rows are made of."""
         text = isinstance(self.clf, TextClassifier)
         if text or not self.learned:
-            return Form(text=text, features=FEATURES)
+            return Form(text=text, features=DEFAULT_FEATURES)
         return Form(text=False, features=self.clf.n_features_in_)
 
     def _note(self) -> None:
