@@ -9,6 +9,7 @@ import os
 import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from starlette.applications import Starlette
 from starlette.background import BackgroundTask
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import FileResponse, Response, StreamingResponse
+from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -50,6 +51,7 @@ from labeltree.serve.service import BusyError, ReadOnlyError, Service, Unavailab
 MOST_K = 1000
 MOST_ANSWERED = 100_000  # labels in one answer
 MOST_LIMIT = 1000
+DOWNLOAD_BYTES = 1 << 18  # of a model's file at once
 _PAGE = {
     "": "text/html",
     "page.css": "text/css",
@@ -187,14 +189,17 @@ class Api:
         try:
             saved = await asyncio.to_thread(self.service.save, path)
             await asyncio.wrap_future(saved)
-        except BaseException:
-            path.unlink(missing_ok=True)
-            raise
-        return FileResponse(
-            path,
+            file = path.open("rb")
+        finally:
+            path.unlink(missing_ok=True)  # what is open can be read on
+        return StreamingResponse(
+            iter(partial(file.read, DOWNLOAD_BYTES), b""),
             media_type="application/octet-stream",
-            filename="model.labeltree",
-            background=BackgroundTask(path.unlink, missing_ok=True),
+            headers={
+                "content-length": str(os.fstat(file.fileno()).st_size),
+                "content-disposition": 'attachment; filename="model.labeltree"',
+            },
+            background=BackgroundTask(file.close),
         )
 
     async def progress(self, _: Request) -> Response:
