@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +57,13 @@ class Part:
         """Return what `write` wrote."""
         with np.load(folder / f"{part}.npz") as arrays:
             return cls(**arrays, shape=Shape.read(folder))
+
+    def unit(self) -> Part:
+        """Return the rows at unit length, as peers want them that do not scale rows themselves."""
+        row = np.repeat(np.arange(len(self)), np.diff(self.offset))
+        squares = np.bincount(row, self.value.astype(np.float64) ** 2, minlength=len(self))
+        length = np.sqrt(np.where(squares > 0, squares, 1.0))
+        return replace(self, value=(self.value / length[row]).astype(np.float32))
 
     def csr(self) -> Any:
         """Return the rows as a matrix of scipy."""

@@ -25,7 +25,6 @@ import tempfile
 
 import numpy as np
 from sklearn.feature_extraction.text import TfidfTransformer
-from sklearn.preprocessing import normalize
 
 from bench.data import SETS, prepare, read, split
 from bench.environments import CannotInstallError, default_cache, environment, last_error
@@ -58,8 +57,7 @@ def weighed(name, X, X_test):
 
 
 def write(path, X, y, n_labels):
-    """Write rows of unit length in the Extreme Classification format."""
-    X = normalize(X)
+    """Write rows in the Extreme Classification format."""
     with gzip.open(path, "wt", compresslevel=1) as file:
         file.write(f"{X.shape[0]} {X.shape[1]} {n_labels}\n")
         for labels, begin, end in zip(y, X.indptr[:-1], X.indptr[1:], strict=True):

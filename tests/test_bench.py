@@ -12,7 +12,16 @@ import pytest
 from bench import __main__ as command
 from bench import data, environments, million, report, runs, scaling, synthetic
 from bench.environments import Environment
-from bench.peers import NAMES, fasttext, labeltree, napkinxc, peer, scikit_learn, vowpalwabbit
+from bench.peers import (
+    NAMES,
+    fasttext,
+    labeltree,
+    napkinxc,
+    omikuji,
+    peer,
+    scikit_learn,
+    vowpalwabbit,
+)
 from bench.peers.base import Task, best_columns, padded
 from bench.prepared import Part, Shape
 
@@ -89,6 +98,26 @@ def test_prepared_data_are_what_the_files_hold(toy):
     np.testing.assert_array_equal(part.csr().toarray(), X.toarray())
     np.testing.assert_array_equal(part.label, y)
     assert (toy / "test.txt").read_text().splitlines()[0] == "60 20 6"
+
+
+def test_rows_of_unit_length_keep_their_directions_and_empty_rows_stay_empty():
+    part = Part(
+        offset=np.array([0, 2, 2, 3]),
+        column=np.array([0, 2, 1], dtype=np.int32),
+        value=np.array([3, 4, 0.5], dtype=np.float32),
+        label_offset=np.array([0, 1, 1, 2]),
+        label=np.array([0, 1], dtype=np.int32),
+        shape=Shape(labels=2, features=3, sets=True, dense=False),
+    )
+    np.testing.assert_allclose(
+        part.unit().csr().toarray(), [[0.6, 0, 0.8], [0, 0, 0], [0, 1, 0]], rtol=1e-6
+    )
+    assert list(omikuji.lines(part)) == [
+        "3 3 2\n",
+        "0 0:0.6 2:0.8\n",
+        " \n",
+        "1 1:1\n",
+    ]
 
 
 def test_text_of_the_peers_that_learn_from_text(toy):

@@ -26,8 +26,8 @@ class Learner(Peer):
     algorithms: ClassVar[dict[str, str]] = {"xr_linear": "label_tree"}
 
     def read(self, folder: Path, part: str) -> Any:
-        """Make the matrices."""
-        data = Part.read(folder, part)
+        """Make the matrices, of rows of unit length, as its users do for sparse features."""
+        data = Part.read(folder, part).unit()
         return data.csr(), data.indicator()
 
     def train(self, source: Any, path: Path) -> Any:  # noqa: ARG002

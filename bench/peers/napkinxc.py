@@ -24,8 +24,8 @@ class Learner(Peer):
         return PLT(str(path), threads=self.task.threads, seed=0)
 
     def read(self, folder: Path, part: str) -> Any:
-        """Make the matrix and the lists of labels."""
-        data = Part.read(folder, part)
+        """Make the matrix, of rows of unit length as it would by itself, and lists of labels."""
+        data = Part.read(folder, part).unit()
         return data.csr(), data.label_sets()
 
     def train(self, source: Any, path: Path) -> Any:

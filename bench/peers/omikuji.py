@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
-from bench.peers.base import TOP, Peer
+from bench.peers.base import TOP, Peer, write_text
 from bench.prepared import Part
 
 # What differs from the defaults: for Bonsai, what omikuji's README measures under that name.
@@ -14,6 +14,15 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "parabel": {},
     "bonsai": {"cluster_k": 100, "cluster_balanced": False, "max_depth": 3},
 }
+
+
+def lines(part: Part) -> Iterator[str]:
+    """Yield the header and a line a row."""
+    yield f"{len(part)} {part.shape.features} {part.shape.labels}\n"
+    rows = part.unit()
+    for row, labels in enumerate(part.label_sets()):
+        pairs = " ".join(f"{column}:{value:.7g}" for column, value in rows.pairs(row))
+        yield f"{','.join(map(str, labels))} {pairs}\n"
 
 
 class Learner(Peer):
@@ -25,11 +34,15 @@ class Learner(Peer):
     algorithms: ClassVar[dict[str, str]] = {"parabel": "label_tree"}
     from_text: ClassVar[frozenset[str]] = frozenset({"train"})
 
+    def prepare(self, folder: Path) -> None:
+        """Write rows of unit length in the format of the Extreme Classification Repository."""
+        write_text(folder, "unit", lines)
+
     def read(self, folder: Path, part: str) -> Any:
         """Name the file to learn; take rows to predict apart."""
         if part == "train":
-            return folder / "train.txt"
-        data = Part.read(folder, part)
+            return folder / "train.unit"
+        data = Part.read(folder, part).unit()
         return [data.pairs(row) for row in range(len(data))]
 
     def train(self, source: Any, path: Path) -> Any:  # noqa: ARG002

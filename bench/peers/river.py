@@ -13,11 +13,14 @@ from bench.prepared import Part
 
 
 class Learner(Peer):
-    """Softmax regression for single labels; a logistic regression a label for sets."""
+    """Softmax regression for single labels; a logistic regression a label for sets.
+
+    Dense features are standardised as they come, as its guides do; sparse rows are of unit length.
+    """
 
     installs: ClassVar[tuple[tuple[str, ...], ...]] = (("river",),)
     distribution: ClassVar[str] = "river"
-    modules: ClassVar[tuple[str, ...]] = ("river.linear_model",)
+    modules: ClassVar[tuple[str, ...]] = ("river.linear_model", "river.preprocessing")
     algorithms: ClassVar[dict[str, str]] = {"logistic": "label_tree"}
 
     @classmethod
@@ -28,15 +31,19 @@ class Learner(Peer):
     def read(self, folder: Path, part: str) -> Any:
         """Make a dict of each row, and a list of its labels."""
         data = Part.read(folder, part)
+        if not data.shape.dense:
+            data = data.unit()
         return [dict(data.pairs(row)) for row in range(len(data))], data.label_sets()
 
     def train(self, source: Any, path: Path) -> Any:  # noqa: ARG002
         """Learn each row once."""
-        from river import linear_model
+        from river import linear_model, preprocessing
 
         rows = zip(*source, strict=True)
         if not self.task.shape.sets:
             model = linear_model.SoftmaxRegression()
+            if self.task.shape.dense:
+                model = preprocessing.StandardScaler() | model
             for x, (label,) in rows:
                 model.learn_one(x, label)
             return model
