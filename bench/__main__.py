@@ -39,6 +39,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--data-sets", type=names, default=chosen, help=f"default {','.join(chosen)}"
     )
+    parser.add_argument("--algorithms", type=names, help="of labeltree and peers, default all")
     parser.add_argument("--threads", type=counts, default=[1, 2], help="default 1,2")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument(
@@ -59,6 +60,13 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     unknown = sorted({*options.peers} - {*peers.NAMES})
     if unknown:
         parser.error(f"--peers has {', '.join(unknown)}, expected some of {', '.join(peers.NAMES)}")
+    every = {name for peer in options.peers for name in peers.peer(peer).algorithms}
+    options.algorithms = options.algorithms or sorted(every)
+    unknown = sorted({*options.algorithms} - every)
+    if unknown:
+        parser.error(
+            f"--algorithms has {', '.join(unknown)}, expected some of {', '.join(sorted(every))}"
+        )
     absent = data.missing(options.data, options.data_sets)
     if absent:
         parser.error(f"{absent[0]} does not exist: --data-sets needs it in the folder of --data")
@@ -127,7 +135,13 @@ def main(arguments: list[str] | None = None) -> None:
     for name, folder in folders.items():
         data.prepare(options.data, name, folder)
 
-    plan = runs.schedule(options.data_sets, list(found), options.threads, options.repeats)
+    plan = (
+        (repeat, cell)
+        for repeat, cell in runs.schedule(
+            options.data_sets, list(found), options.threads, options.repeats
+        )
+        if cell.algorithm in options.algorithms
+    )
     try:
         runs.make_runs(
             plan,

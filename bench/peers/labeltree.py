@@ -20,6 +20,7 @@ ESTIMATORS = {
     "ldsm": "LdSMClassifier",
 }
 SAME_BITS = ("recall_tree", "lom_tree", "one_against_all")
+OWN_PASSES = ("label_tree", "ldsm")  # as many as they choose by themselves
 ONE_LABEL = ("recall_tree", "lom_tree")
 
 
@@ -51,7 +52,7 @@ class Learner(Peer):
         from labeltree import estimators
 
         settings = {"random_state": 0, "n_jobs": self.task.threads}
-        if self.task.algorithm != "ldsm":
+        if self.task.algorithm not in OWN_PASSES:
             settings["passes"] = self.task.passes
         if self.task.algorithm == "label_tree":
             settings["learn_jobs"] = self.task.threads

@@ -13,7 +13,7 @@ import stat
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,6 +56,18 @@ class CorruptModelFileError(ModelFileError):
 
 class FutureModelFileError(ModelFileError):
     """The file was written by a later version of labeltree, in a format unknown to this one."""
+
+
+class Contents(NamedTuple):
+    """What a model file is to hold: a copy, which learning on does not change."""
+
+    header: dict[str, Any]
+    arrays: Arrays
+    attached: Arrays
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write a model file so that, whatever happens, `path` holds the old file or the new."""
+        write(path, self.header, self.arrays, self.attached)
 
 
 def write(

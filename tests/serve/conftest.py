@@ -11,8 +11,9 @@ import uvicorn
 
 from labeltree.serve.app import build
 from labeltree.serve.command import Protocol, Server
+from labeltree.serve.newmodel import NewModel
 from labeltree.serve.security import Tokens
-from labeltree.serve.service import NewModel, Service
+from labeltree.serve.service import Service
 
 NEW = NewModel("label-tree", {"random_state": 0}, True, {}, False)
 

@@ -1,5 +1,6 @@
 """The interface: what is asked, what is answered, and what is refused."""
 
+import io
 import json
 import socket
 import threading
@@ -7,16 +8,19 @@ import time
 
 import httpx
 import jsonschema
+import numpy as np
 import pytest
 
-from labeltree import LabelTreeClassifier, TextClassifier, load
+from labeltree import LabelTreeClassifier, TextClassifier, load, runs
+from labeltree.data import stream
 from labeltree.serve import app as app_module
 from labeltree.serve import command, replies
 from labeltree.serve import service as service_module
 from labeltree.serve.model import ServedModel
+from labeltree.serve.newmodel import NewModel
 from labeltree.serve.openapi import PATHS, description
 from labeltree.serve.security import Tokens, is_local
-from labeltree.serve.service import NewModel, Service
+from labeltree.serve.service import Service
 
 ANIMALS = [("it purrs", "cat"), ("it barks", "dog"), ("it sings", "bird")] * 4
 
@@ -102,6 +106,9 @@ def test_learn(client):
         ({"text": "a", "k": True}, 422, "k"),
         ({"text": "a", "k": 10**6}, 422, "k"),
         ({"text": "a", "threshold": 2}, 422, "threshold"),
+        ({"text": "a", "treshold": 0.5}, 422, "treshold"),
+        ({"examples": [{"text": "a"}], "text": "a"}, 422, "text"),
+        ({"examples": [{"text": "a", "k": 3}]}, 422, "examples[0].k"),
         ({"examples": 3}, 422, "examples"),
         ({"examples": [{"text": "a"}, {"text": None}]}, 422, "examples[1].text"),
         ({"examples": [{"text": "a"}] * 10_001}, 422, "examples"),
@@ -132,6 +139,7 @@ def test_what_is_wrong_with_a_prediction_is_told(client, body, status, where):
         ({"text": "a", "labels": ["a"], "weight": -1}, "weight"),
         ({"text": "a", "labels": ["a"], "weight": 1e300}, "weight"),
         ({"text": "a", "labels": ["a"], "id": ""}, "id"),
+        ({"text": "a", "labels": ["a"], "wieght": 2}, "wieght"),
         (
             {"examples": [{"text": "a", "labels": ["b"]}, {"text": "a", "labels": []}]},
             "examples[1].labels",
@@ -342,6 +350,58 @@ def test_large_bodies_are_refused(client, monkeypatch):
     assert client.post("/v1/predict", content=parts()).status_code == 413
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "status", "detail"),
+    [
+        ("GET", "/v1/predict", 405, "/v1/predict takes POST, not GET"),
+        ("GET", "/v1/nothing", 404, "there is nothing at /v1/nothing"),
+        ("POST", "/v1/predict/", 404, "there is nothing at /v1/predict/"),
+        ("GET", "/nothing", 404, "there is nothing at /nothing"),
+    ],
+)
+def test_what_is_not_there_is_told(client, method, path, status, detail):
+    answer = client.request(method, path)
+    assert answer.status_code == status
+    assert answer.json()["detail"].startswith(detail)
+
+
+def test_what_is_not_http_is_told_as_all_else(serve):
+    port = int(serve().url.rpartition(":")[2])
+    with socket.create_connection(("127.0.0.1", port)) as connection:
+        connection.sendall(b"what is this?\r\n\r\n")
+        head, _, body = connection.makefile("rb").read().partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 400 ")
+    assert json.loads(body)["type"] == "bad_request"
+
+
+def test_answers_that_nobody_reads_are_given_up(serve, monkeypatch):
+    monkeypatch.setattr(command, "UNREAD_SECONDS", 0.2)
+    server = serve()
+    server.api.feed._lessons.append("x" * (8 << 20))
+    port = int(server.url.rpartition(":")[2])
+    with socket.socket() as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        connection.connect(("127.0.0.1", port))
+        connection.sendall(b"GET /v1/progress HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+        for expected in (1, 0):
+            until = time.monotonic() + 10
+            while len(server.api.feed._watchers) != expected:
+                assert time.monotonic() < until
+                time.sleep(0.01)
+
+
+def test_large_requests_are_answered_as_small_ones_are(client, monkeypatch):
+    small = client.post("/v1/predict", json={"text": "it barks", "k": 2}).json()
+    monkeypatch.setattr(app_module, "LARGE", 0)
+    monkeypatch.setattr(app_module, "MOST_K", 2)
+    many = {"examples": [{"text": "it barks"}] * 3, "k": 2}
+    assert client.post("/v1/predict", json=many).json()["results"] == 3 * [
+        {"labels": small["labels"]}
+    ]
+    learned = client.post("/v1/learn", json={"text": "it barks", "labels": ["dog"]})
+    assert learned.json()["learned"] == 1
+
+
 def test_clients_that_say_nothing_are_sent_away(serve, monkeypatch):
     monkeypatch.setattr(command, "HEADER_SECONDS", 0.3)
     server = serve()
@@ -381,6 +441,25 @@ def test_features(serve):
             answer = client.post("/v1/predict", json=body)
             assert (answer.status_code, answer.json()["where"]) == (422, "features"), features
         assert client.post("/v1/explain", json={"features": {"1": 1}}).status_code == 501
+
+
+def test_features_with_names(serve, tmp_path):
+    lines = ["1 |animal purrs:2 small\n", "2 |animal barks | tail:0.5\n"]
+    (tmp_path / "a.vw").write_text("".join(lines * 8))
+    runs.train([str(tmp_path / "a.vw")], tmp_path / "m.labeltree", reader_options={"hash_bits": 12})
+    clf = load(tmp_path / "m.labeltree")
+    row = next(stream(io.BytesIO(lines[1].encode()), format="vw", hash_bits=12)).X
+    server = serve(command.open_service(tmp_path / "m.labeltree", None, None))
+    with httpx.Client(base_url=server.url) as client:
+        asked = {"features": {"animal^barks": 1, "tail": 0.5}, "k": 2}
+        answer = client.post("/v1/predict", json=asked).json()["labels"]
+        labels, scores = clf.predict_topk(row, k=2)
+        assert [one["label"] for one in answer] == labels[0].tolist()
+        np.testing.assert_array_equal([one["score"] for one in answer], scores[0])
+        learned = client.post("/v1/learn", json={"features": {"animal^hops": 1}, "labels": [3]})
+        assert learned.status_code == 200
+        refused = client.post("/v1/predict", json={"features": {"a b": 1}})
+        assert (refused.status_code, refused.json()["where"]) == (422, "features")
 
 
 def test_an_error_of_ours_is_told_as_one(serve, monkeypatch):

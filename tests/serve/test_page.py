@@ -11,7 +11,8 @@ import pytest
 
 from labeltree.serve.examples import LONGEST_LABEL
 from labeltree.serve.model import ServedModel
-from labeltree.serve.service import NewModel, Service
+from labeltree.serve.newmodel import NewModel
+from labeltree.serve.service import Service
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 expect = playwright.expect
@@ -205,7 +206,7 @@ def test_a_model_of_features_reads_pairs_and_has_no_words(serve, open_page):
 
 def test_a_read_only_model_offers_no_learning(served, serve, open_page, tmp_path):
     teach(served, "bleats", "sheep")
-    served.service.save(tmp_path / "copy.labeltree").result()
+    served.service.save(tmp_path / "copy.labeltree")
     page = open_page(serve(Service(ServedModel.load(tmp_path / "copy.labeltree"))), typed="bleats")
     expect(picks(page).first).to_contain_text("sheep")
     page.keyboard.press("Enter")

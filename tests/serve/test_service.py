@@ -2,17 +2,22 @@
 
 import shutil
 import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
-from labeltree import LabelTreeClassifier, TextClassifier, load
+from labeltree import LabelTreeClassifier, TextClassifier, load, modelfile
+from labeltree.data import load as load_data
 from labeltree.eventlog import EventLog, LogError
+from labeltree.runs import train
 from labeltree.runs.run import Every
 from labeltree.serve import service as service_module
 from labeltree.serve import snapshots
 from labeltree.serve.examples import BadRequestError, Example
-from labeltree.serve.service import BusyError, NewModel, Service, UnavailableError
+from labeltree.serve.newmodel import NewModel
+from labeltree.serve.service import BusyError, Service, UnavailableError
 
 NEW = NewModel("label-tree", {"random_state": 0, "bits": 12}, True, {"hash_bits": 12}, None)
 WORDS = ["purrs", "barks", "sings", "swims", "hops", "flies"]
@@ -100,6 +105,7 @@ def test_snapshots_bound_the_log(tmp_path, monkeypatch):
     service = open_(tmp_path, every=Every(examples=5))
     service.log._segment_bytes = 200
     learn(service, EXAMPLES)
+    service.snapshot()
     found = snapshots.of(service.log)
     assert len(found) == 2
     assert service.log.first > 0
@@ -114,9 +120,9 @@ def test_snapshots_bound_the_log(tmp_path, monkeypatch):
 def test_damaged_snapshots_are_left_out(tmp_path, damaged):
     service = open_(tmp_path)
     learn(service, EXAMPLES[:20])
-    service.snapshot().result(10)
+    service.snapshot()
     learn(service, EXAMPLES[20:40])
-    service.snapshot().result(10)
+    service.snapshot()
     learn(service, EXAMPLES[40:])
     copy = crashed(tmp_path, "crashed")
     service.close()
@@ -134,6 +140,7 @@ def test_without_its_snapshots_a_shortened_log_is_refused(tmp_path):
     service = open_(tmp_path, every=Every(examples=5))
     service.log._segment_bytes = 200
     learn(service, EXAMPLES)
+    service.snapshot()
     service.close()
     for path in [*(tmp_path / "log").glob("snapshot*"), tmp_path / "m.labeltree"]:
         path.unlink()
@@ -237,6 +244,27 @@ def test_a_model_that_fails_takes_no_more_and_the_log_has_it(tmp_path, monkeypat
     recovered.close()
 
 
+def test_what_comes_while_a_snapshot_is_written_is_learned(tmp_path, monkeypatch):
+    service = open_(tmp_path)
+    learn(service, EXAMPLES[:20])
+    held, write = threading.Event(), modelfile.write
+    monkeypatch.setattr(modelfile, "write", lambda *given: held.wait(10) and write(*given))
+    with ThreadPoolExecutor() as pool:
+        written = pool.submit(service.snapshot)
+        learn(service, EXAMPLES[20:40])
+        while service._written is None:
+            time.sleep(0.001)
+        learn(service, EXAMPLES[40:])
+        assert not written.done()
+        held.set()
+        assert written.result(10).position <= service.log.end - 20
+    copy = crashed(tmp_path, "crashed")
+    service.close()
+    recovered = open_(copy, None)
+    assert_same(service, recovered)
+    recovered.close()
+
+
 def test_a_request_that_was_given_up_holds_nobody_up(tmp_path):
     service = open_(tmp_path)
     held = threading.Event()
@@ -336,6 +364,12 @@ def test_features(tmp_path):
     assert {label for label, _ in answer} == {1, 9}
     copy = crashed(tmp_path, "crashed")
     service.close()
+    (path,) = (tmp_path / "log").glob("0*.log")
+    data = load_data(path, n_features=10)
+    assert data.y == [[i % 3, 9] for i in range(9)]
+    np.testing.assert_array_equal(data.X.toarray()[:2, [0, 1, 7]], [[1, 0, 0.5], [0, 1, 0.5]])
+    train(tmp_path / "log", tmp_path / "again", format="log", algorithm="one-against-all")
+    assert load(tmp_path / "again").classes_.tolist() == [0, 9, 1, 2]
     recovered = open_(copy, None)
     ours = service.model.clf._learner.state()
     for name, array in recovered.model.clf._learner.state().items():

@@ -138,7 +138,7 @@ def _csv_row(name: str, number: int, settings: dict[str, Any]) -> tuple[str, str
                 raise DataError(found.message, name, found.line)
             if found is None:  # the header, or a blank line
                 raise DataError(_NO_ROW, name, number)
-            return lines.record.rstrip("\r\n"), found.text
+            return lines.record.rstrip("\r\n"), found.text or ""
     finally:
         source.close()
     raise _too_few_lines(name, lines.number)

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from labeltree.serve.command import Address, open_service, serve
+from labeltree.serve.newmodel import NewModel
 from labeltree.serve.security import Tokens
-from labeltree.serve.service import NewModel
 from labeltree.treeview import counted
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import ClassVar
 
@@ -88,6 +89,25 @@ class Vw(TextFormat):
     def reader(self, limits: ReaderLimits, names: FeatureNames | None) -> TextReader:
         """Return a native reader for this format, which keeps the features' names if asked to."""
         return TextReader.vw(limits, self.hash_bits, names)
+
+
+def vw_indices(names: Sequence[str], hash_bits: int) -> list[int]:
+    """Return the numbers that features have in vw files, by ``name`` or ``namespace^name``."""
+    lines = []
+    for name in names:
+        space, _, word = name.rpartition("^")
+        if not re.fullmatch(r"[^\s|:]*\^[^\s|:]+", f"{space}^{word}"):
+            raise ValueError(
+                f"a feature is {name[:60]!r}, expected a name or namespace^name without spaces, "
+                "colons and bars"
+            )
+        lines.append(f"|{space} {word}\n".encode())
+    limits = ReaderLimits(max(1, len(lines)), 1 << 30, skip_bad_lines=False)
+    reader = Vw(hash_bits).reader(limits, None)
+    reader.start_file()
+    reader.feed(b"".join(lines))
+    reader.finish_file()
+    return [int(index) for index in reader.take()[1]]
 
 
 def check_separator(separator: str | None) -> None:
@@ -223,10 +243,17 @@ class JsonLines(Fields):
 
 @dataclass(frozen=True)
 class Log(JsonLines):
-    """The log of a server."""
+    """The log of a server, of texts or of numbered features, as its model has it."""
 
     name = "log"
+    is_text = False
     weight: str | None = "weight"
+    n_features: int | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.n_features is not None:
+            check_int("n_features", self.n_features, 1, _MAX_FEATURES)
 
 
 @dataclass(frozen=True)
@@ -301,6 +328,12 @@ _SUFFIXES = {
     ".arrow": "arrow",
     ".feather": "arrow",
 }
+
+
+def may_be_text(name: str) -> bool:
+    """Tell whether rows of a format are texts, or can be."""
+    kind = FORMATS[name]
+    return kind.is_text or issubclass(kind, Columns | Log)
 
 
 def make_format(name: str, options: dict[str, object]) -> Format:

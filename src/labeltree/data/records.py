@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from labeltree.data.errors import BadLine, DataError, one_line
-from labeltree.data.formats import Csv, Fields, JsonLines
+from labeltree.data.formats import Csv, Fields, JsonLines, Log
 from labeltree.data.lines import LineError, Lines, around
-from labeltree.data.rows import Label, Labels, Rows
+from labeltree.data.rows import Label, Labels, Rows, build_csr
 from labeltree.data.source import Path, Source, fraction_of, name_of, size_of
 from labeltree.data.streams import Stream
 from labeltree.data.texts import Texts
@@ -26,11 +26,13 @@ _SHOWN = 60  # characters of a value in a message
 
 
 class Record(NamedTuple):
-    """What a row is made of."""
+    """What a row is made of: a text, or features."""
 
-    text: str
+    text: str | None
     labels: list[Label]
     weight: float
+    indices: Sequence[int] = ()
+    values: Sequence[float] = ()
 
 
 class RecordStream(Stream):
@@ -54,6 +56,7 @@ class RecordStream(Stream):
         self._skip = skip_bad_lines
         self._eager = eager
         self._ids: dict[Label, int] = {}
+        self._width = 0
         self._sizes = [size_of(path) for path in paths]
         self._finished = 0  # bytes of the files that were read to their end
         self._lines_before = 0
@@ -66,8 +69,9 @@ class RecordStream(Stream):
 
     @property
     def n_features(self) -> int:
-        """Texts have no features yet."""
-        return 0
+        """The width of the matrix; texts have no features yet."""
+        given = self._fields.n_features if isinstance(self._fields, Log) else None
+        return given or self._width
 
     @property
     def lines_read(self) -> int:
@@ -90,7 +94,7 @@ class RecordStream(Stream):
         for record in self._records:
             if record is not None:
                 batch.append(record)
-                size += len(record.text)
+                size += len(record.text or "") + 8 * len(record.indices)
             if len(batch) >= self._batch_size or size >= self._batch_bytes:
                 break
             waits = self._lines is not None and not self._lines.at_hand
@@ -104,10 +108,23 @@ class RecordStream(Stream):
         offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)])
         weight = np.array([record.weight for record in batch], np.float32)
         return Rows(
-            X=Texts.of([record.text for record in batch]),
+            X=self._matrix(batch) if isinstance(self._fields, Log) else _texts(batch),
             labels=Labels(offsets, np.array(ids, np.uint32), self.vocabulary),
             weight=None if (weight == 1).all() else weight,
         )
+
+    def _matrix(self, batch: list[Record]) -> Any:
+        """Return the features of a batch, or its texts if it has these."""
+        if all(record.text is not None for record in batch):
+            return _texts(batch)
+        if any(record.text is not None for record in batch):
+            raise DataError("has texts and numbered features, expected one of them", "the log")
+        sizes = [len(record.indices) for record in batch]
+        indices = np.array([i for record in batch for i in record.indices], np.uint32)
+        values = np.array([value for record in batch for value in record.values], np.float32)
+        self._width = max(self._width, 1 + int(indices.max(initial=0)))
+        offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)])
+        return build_csr(offsets, indices, values, self.n_features)
 
     def _id(self, label: Label) -> int:
         known = self._ids.setdefault(label, len(self.vocabulary))
@@ -139,6 +156,10 @@ class RecordStream(Stream):
             self._finished += self._sizes[number] or 0
             self._lines_before += self._lines.number
             self._lines = self._source = None
+
+
+def _texts(batch: list[Record]) -> Texts:
+    return Texts.of([record.text or "" for record in batch])
 
 
 def csv_records(
@@ -254,6 +275,9 @@ def _json_record(line: str, fields: Fields) -> Record:
         raise LineError(f"the line is no JSON: {words}") from None
     if not isinstance(record, dict):
         raise LineError(f"the line is {_shown(record)}, expected an object with fields")
+    labels, weight = _json_target(record, fields)
+    if isinstance(fields, Log) and "indices" in record:
+        return Record(None, labels, weight, *_json_features(record, fields.n_features))
     texts = []
     for field in fields.text_fields:
         text = _field(record, field)
@@ -267,16 +291,38 @@ def _json_record(line: str, fields: Fields) -> Record:
         except UnicodeEncodeError:
             raise LineError(f'the text field "{field}" has half of a character') from None
         texts.append(text)
+    return Record(" ".join(filter(None, texts)), labels, weight)
+
+
+def _json_target(record: dict[str, Any], fields: Fields) -> tuple[list[Label], float]:
+    """Return the labels of a record, and its weight."""
     found = None
     if fields.label is not None:
         found = _field(record, fields.label)
         if found is None and fields.label == JsonLines.label:
             found = _field(record, "label")
     labels = _json_labels(found, fields)
-    weight = 1.0
-    if fields.weight is not None:
-        weight = _weight(_field(record, fields.weight))
-    return Record(" ".join(filter(None, texts)), labels, weight)
+    weight = 1.0 if fields.weight is None else _weight(_field(record, fields.weight))
+    return labels, weight
+
+
+def _json_features(record: dict[str, Any], n_features: int | None) -> tuple[list[int], list[float]]:
+    """Return the numbers of features, which ascend, and their values."""
+    indices, values = record["indices"], record.get("values")
+    if not isinstance(indices, list) or not isinstance(values, list) or len(indices) != len(values):
+        raise LineError("indices and values are not two lists of one length")
+    before = -1
+    for index in indices:
+        if type(index) is not int or not before < index < (n_features or 1 << 32):
+            raise LineError(
+                f"a feature is {_shown(index)}, expected numbers that ascend"
+                + (f", below {n_features:,}" if n_features else "")
+            )
+        before = index
+    for value in values:
+        if type(value) not in (int, float) or not -3e38 <= value <= 3e38:
+            raise LineError(f"a value is {_shown(value)}, expected a finite number")
+    return indices, values
 
 
 def _field(record: dict[str, Any], path: str) -> Any:

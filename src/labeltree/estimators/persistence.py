@@ -60,15 +60,27 @@ class Persistent(Locked, BaseEstimator):
             Arrays to be kept in the file for others than the estimator;
             `labeltree.modelfile.read_attached` returns them.
         """
-        header, arrays = self._contents()
-        modelfile.write(path, {**header, "notes": notes or {}}, arrays, attached)
+        self.contents(notes=notes, attached=attached).write(path)
 
     @reading
-    def _contents(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return what a file of the model holds, as it is now."""
+    def contents(
+        self, *, notes: dict[str, Any] | None = None, attached: modelfile.Arrays | None = None
+    ) -> modelfile.Contents:
+        """Return what `save` would write now, to be written while the model learns on.
+
+        Parameters
+        ----------
+        notes, attached
+            As for `save`.
+
+        Returns
+        -------
+        labeltree.modelfile.Contents
+            A copy; ``contents().write(path)`` is ``save(path)``.
+        """
         check_is_fitted(self)
         names = getattr(self, "feature_names_in_", None)
-        header = {
+        header: dict[str, Any] = {
             "estimator": type(self).__name__,
             "params": {name: _plain(name, value) for name, value in self.get_params().items()},
             "fixed": {name: _plain(name, value) for name, value in self._fixed.items()},
@@ -77,8 +89,10 @@ class Persistent(Locked, BaseEstimator):
             "kind": self._kind,
             "compiled": self.compiled_,
             "progress": vars(copy.deepcopy(self._progress)),
+            "notes": notes or {},
         }
-        return header, {**self._vocabulary.packed().arrays, **self._learner.state()}
+        arrays = {**self._vocabulary.packed().arrays, **self._learner.state()}
+        return modelfile.Contents(header, arrays, attached or {})
 
     @classmethod
     def _from_file(

@@ -204,7 +204,24 @@ class TextClassifier(TextPredictor):
         path, notes, attached
             As for the classifier.
         """
-        self._require().save(path, notes, attached)
+        self.contents(notes=notes, attached=attached).write(path)
+
+    def contents(
+        self, *, notes: dict[str, Any] | None = None, attached: modelfile.Arrays | None = None
+    ) -> modelfile.Contents:
+        """Return what `save` would write now, to be written while the model learns on.
+
+        Parameters
+        ----------
+        notes, attached
+            As for `save`.
+
+        Returns
+        -------
+        labeltree.modelfile.Contents
+            A copy; ``contents().write(path)`` is ``save(path)``.
+        """
+        return self._require().contents(notes, attached)
 
     @classmethod
     def _from_model(cls, model: TextModel) -> Self:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -74,22 +73,19 @@ class TextModel:
         with self.estimator._lock.reading:
             return TextModel(self.features._copy(), self.estimator.compile(drop=drop))
 
-    def save(
-        self,
-        path: str | os.PathLike[str],
-        notes: dict[str, Any] | None,
-        attached: modelfile.Arrays | None,
-    ) -> None:
-        """Write both parts to one file."""
+    def contents(
+        self, notes: dict[str, Any] | None, attached: modelfile.Arrays | None
+    ) -> modelfile.Contents:
+        """Return what a file of both parts holds."""
         with self.estimator._lock.reading:
-            header, arrays = self.estimator._contents()
+            header, arrays, attached = self.estimator.contents(notes=notes, attached=attached)
             header["text"] = {
                 **self.features.settings(),
                 "documents": self.features.documents_,
                 "counting": self.counting,
             }
             parts = {TEXT + name: array for name, array in self.features._arrays().items()}
-        modelfile.write(path, {**header, "notes": notes or {}}, {**arrays, **parts}, attached)
+        return modelfile.Contents(header, {**arrays, **parts}, attached)
 
     @classmethod
     def from_file(

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from labeltree import modelfile
 from labeltree.data import FeatureNames, Rows, Stream, stream
-from labeltree.data.formats import FORMATS, detect_common_format, make_format
+from labeltree.data.formats import FORMATS, detect_common_format, make_format, may_be_text
 from labeltree.data.rows import concatenate
 from labeltree.data.source import Source
 from labeltree.estimators import OnlineClassifier, TextClassifier, load
@@ -258,7 +258,7 @@ def text_settings(settings: dict[str, Any], format_: str, files: Sequence[str]) 
             format_ = settings.get("format", "tsv")
     if settings.get("format") == format_:
         return dict(settings)
-    if not (FORMATS[format_].is_text or format_ in ("parquet", "arrow")):
+    if not may_be_text(format_):
         raise ValueError(
             f"the model was trained on text, and the data are {format_} rows; give a file of text"
         )

@@ -13,7 +13,7 @@ from sklearn.utils import get_tags
 from labeltree import modelfile
 from labeltree.algorithms import DEFAULT_ALGORITHM, estimator_class, name_of, names
 from labeltree.data import FeatureNames, Rows, stream
-from labeltree.data.formats import Columns, make_format
+from labeltree.data.formats import make_format, may_be_text
 from labeltree.data.texts import Texts
 from labeltree.estimators import OnlineClassifier, TextClassifier, classifier_of, load
 from labeltree.labels import Targets
@@ -86,13 +86,12 @@ class Training:
             raise ValueError("standard input can be read only once: use --passes 1, or a file")
         format_ = format_of(files, given.format)
         options, text = dict(given.reader_options), dict(given.text_options)
-        if format_ == "svmlight":
+        if format_ in ("svmlight", "log"):
             options.setdefault("n_features", DEFAULT_FEATURES)
         if format_ == "vw" and "hash_bits" in text:
             options["hash_bits"] = text.pop("hash_bits")
         made = make_format(format_, options)
-        may_be_text = made.is_text or isinstance(made, Columns)
-        if text and not may_be_text:
+        if text and not may_be_text(format_):
             option = "--" + next(iter(text)).replace("_", "-")
             raise ValueError(
                 f"{option} is for text, and the format is {format_}; leave the option out"
@@ -100,7 +99,7 @@ class Training:
         if given.keep_names:
             if made.has_names:
                 self.names = FeatureNames()
-            elif may_be_text:
+            elif may_be_text(format_):
                 text["keep_names"] = True
             else:
                 raise ValueError(

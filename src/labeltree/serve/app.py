@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from starlette.applications import Starlette
 from starlette.background import BackgroundTask
@@ -30,7 +30,6 @@ from labeltree.serve.examples import (
     count,
     labels_of,
     parse_json,
-    several,
     share,
 )
 from labeltree.serve.feed import Feed
@@ -51,6 +50,7 @@ from labeltree.serve.service import BusyError, ReadOnlyError, Service, Unavailab
 MOST_K = 1000
 MOST_ANSWERED = 100_000  # labels in one answer
 MOST_LIMIT = 1000
+LARGE = 1 << 16  # bytes of a request that takes so long that others would wait
 DOWNLOAD_BYTES = 1 << 18  # of a model's file at once
 _PAGE = {
     "": "text/html",
@@ -61,6 +61,7 @@ _PAGE = {
 
 _log = logging.getLogger(__name__)
 
+T = TypeVar("T")
 Handler = Callable[[Request], Awaitable[Response]]
 
 
@@ -82,13 +83,10 @@ class Api:
 
     async def predict(self, request: Request) -> Response:
         """Answer ``POST /v1/predict``."""
-        body = parse_json(await read_body(request))
+        content = await read_body(request)
+        large = len(content) > LARGE
+        body, examples, many = await _apart(large, self._examples_to_predict, content)
         k, threshold = count(body, "k", 5, MOST_K), share(body, "threshold")
-        form, many = self.service.model.form, several(body)
-        examples = [
-            form.parse(one, where, labelled=False)
-            for one, where in ([(body, "")] if many is None else many)
-        ]
         if k * len(examples) > MOST_ANSWERED:
             raise BadRequestError(
                 f"k times the examples is {k * len(examples):,}, expected {MOST_ANSWERED:,} at "
@@ -98,36 +96,33 @@ class Api:
         version = self.service.version
         answers = await self.answers.ask(examples, k) if examples else []
         self.measures.predicted.inc(len(examples))
-        found = [{"labels": told(answer, threshold)} for answer in answers]
-        return reply(
-            {**found[0], "version": version}
-            if many is None
-            else {"results": found, "version": version}
-        )
+        large = k * len(examples) > MOST_K
+        return await _apart(large, _answered, answers, many, threshold, {"version": version})
+
+    def _examples_to_predict(self, content: bytes) -> tuple[dict[str, Any], list[Example], bool]:
+        body = parse_json(content)
+        options = frozenset({"k", "threshold"})
+        return body, *self.service.model.form.examples(body, labelled=False, options=options)
 
     async def learn(self, request: Request) -> Response:
         """Answer ``POST /v1/learn``."""
         k = self._k_of(request)
-        body = parse_json(await read_body(request))
-        form, many = self.service.model.form, several(body)
-        examples = [
-            form.parse(one, where, labelled=True)
-            for one, where in ([(body, "")] if many is None else many)
-        ]
-        for i, example in enumerate(examples):
-            self.service.model.require(example, "" if many is None else f"examples[{i}].")
+        content = await read_body(request)
+        examples, many = await _apart(len(content) > LARGE, self._examples_to_learn, content)
         if not examples:
             return reply({"learned": 0, "repeated": 0, "version": self.service.version})
         done = await self.learned(examples, k)
-        answer: dict[str, Any] = {
-            "learned": done.learned,
-            "repeated": done.repeated,
-            "version": done.version,
-        }
-        if done.answers is not None:
-            found = [{"labels": told(one)} for one in done.answers]
-            answer |= found[0] if many is None else {"results": found}
-        return reply(answer)
+        answer = {"learned": done.learned, "repeated": done.repeated, "version": done.version}
+        if done.answers is None:
+            return reply(answer)
+        return await _apart(k * len(examples) > MOST_K, _answered, done.answers, many, 0.0, answer)
+
+    def _examples_to_learn(self, content: bytes) -> tuple[list[Example], bool]:
+        model = self.service.model
+        examples, many = model.form.examples(parse_json(content), labelled=True)
+        for i, example in enumerate(examples):
+            model.require(example, f"examples[{i}]." if many else "")
+        return examples, many
 
     async def learned(self, examples: list[Example], k: int = 0) -> Any:
         """Learn examples; return once they are on disk and in the model."""
@@ -145,7 +140,8 @@ class Api:
         limit, model = count(body, "limit", 10, 100), self.service.model
         if not model.form.text:
             return problem(501, "not_text", "only models of text can tell words apart")
-        example = model.form.parse(body, "", labelled=False)
+        options = frozenset({"k", "labels", "limit"})
+        example = model.form.parse(body, "", labelled=False, options=options)
         k = count(body, "k", 3, 20)
         labels = None if body.get("labels") is None else labels_of(body, "")
         if labels is not None and len(labels) > 20:
@@ -187,8 +183,7 @@ class Api:
         os.close(handle)
         path = Path(name)
         try:
-            saved = await asyncio.to_thread(self.service.save, path)
-            await asyncio.wrap_future(saved)
+            await asyncio.to_thread(self.service.save, path)
             file = path.open("rb")
         finally:
             path.unlink(missing_ok=True)  # what is open can be read on
@@ -263,12 +258,10 @@ def build(
 
     api.routes = routes
 
-    async def explain(_: Request, error: Exception) -> Response:
-        return as_problem(error)
+    async def explain(request: Request, error: Exception) -> Response:
+        return as_problem(error, request)
 
-    kinds = (
-        *(BadRequestError, BusyError, ReadOnlyError, UnavailableError, HTTPException, Exception),
-    )
+    kinds = [BadRequestError, BusyError, ReadOnlyError, UnavailableError, HTTPException, Exception]
     handlers: dict[Any, Any] = dict.fromkeys(kinds, explain)
 
     @contextlib.asynccontextmanager
@@ -278,9 +271,22 @@ def build(
         watching.cancel()
         api.answers.close()
 
-    return Guard(
-        Starlette(routes=routes, lifespan=running, exception_handlers=handlers), api, local=local
-    ), api
+    app = Starlette(routes=routes, lifespan=running, exception_handlers=handlers)
+    app.router.redirect_slashes = False
+    return Guard(app, api, local=local), api
+
+
+async def _apart(large: bool, work: Callable[..., T], *given: Any) -> T:
+    """Do something here, or, if there is much of it, in a thread that holds nobody up."""
+    return await asyncio.to_thread(work, *given) if large else work(*given)
+
+
+def _answered(
+    answers: list[Answer], many: bool, threshold: float, more: dict[str, Any]
+) -> Response:
+    """Return the labels of one example, or of each of a list."""
+    found = [{"labels": told(answer, threshold)} for answer in answers]
+    return reply({**({"results": found} if many else found[0]), **more})
 
 
 def _known_page(page: Handler) -> Handler:

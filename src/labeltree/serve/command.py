@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import gc
 import re
@@ -23,11 +24,14 @@ from labeltree import modelfile
 from labeltree.runs.run import Every
 from labeltree.serve.app import Api, build
 from labeltree.serve.model import ServedModel
+from labeltree.serve.newmodel import NewModel
+from labeltree.serve.replies import problem
 from labeltree.serve.security import Tokens, is_local
-from labeltree.serve.service import NewModel, Service
+from labeltree.serve.service import Service
 
 HEADER_SECONDS = 10.0
 HEAD_BYTES = 64 << 10  # of a request's address and headers
+UNREAD_SECONDS = 60.0  # that an answer may wait for a client to read on
 IDLE_SECONDS = 30  # that a connection may have nothing to say between requests
 
 
@@ -108,12 +112,35 @@ def _is_compiled(model: Path) -> bool:
 
 
 class Protocol(HttpToolsProtocol):
-    """Closes connections on which the head of a request does not arrive in time, or is huge."""
+    """Closes connections whose requests do not begin in time, or whose answers nobody reads."""
+
+    _unread: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
         """Begin to wait."""
         super().connection_made(transport)
         self._impatience = self.loop.call_later(HEADER_SECONDS, self._give_up)
+
+    def pause_writing(self) -> None:
+        """Wait for the client to read what it was sent."""
+        self._unread = self.loop.call_later(UNREAD_SECONDS, self.transport.abort)
+        super().pause_writing()
+
+    def resume_writing(self) -> None:
+        """Write on."""
+        if self._unread is not None:
+            self._unread.cancel()
+        super().resume_writing()
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what is not HTTP in the form of all other answers."""
+        body = problem(400, "bad_request", msg).body
+        head = (
+            "HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\n"
+            f"content-length: {len(body)}\r\nconnection: close\r\n\r\n"
+        )
+        self.transport.write(head.encode() + bytes(body))
+        self.transport.close()
 
     def on_message_begin(self) -> None:
         """Wait for the head of another request."""
@@ -145,6 +172,8 @@ class Protocol(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop waiting."""
         self._impatience.cancel()
+        if self._unread is not None:
+            self._unread.cancel()
         super().connection_lost(exc)
 
     def _give_up(self) -> None:

@@ -7,6 +7,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from labeltree.data.formats import vw_indices
 from labeltree.labels import Label
 
 MOST_EXAMPLES = 10_000
@@ -16,6 +17,7 @@ LONGEST_TEXT = 1_000_000
 LONGEST_ID = 200
 MOST_FEATURES = 100_000  # of an example
 
+_KNOWN = frozenset({"text", "features", "indices", "values", "labels", "weight", "id"})
 _LARGEST = 3.4e38  # of a float of 32 bits
 _INT = 1 << 63
 
@@ -69,9 +71,44 @@ class Form:
 
     text: bool
     features: int  # how many there are; 0 if that is not known yet
+    hash_bits: int | None = None  # of features that have names, as those of vw files
 
-    def parse(self, body: dict[str, Any], where: str, *, labelled: bool) -> Example:
-        """Check an example of a request, to be learned if it is to be labelled."""
+    def examples(
+        self, body: dict[str, Any], *, labelled: bool, options: frozenset[str] = frozenset()
+    ) -> tuple[list[Example], bool]:
+        """Return the examples of a request, and whether they were in a list.
+
+        A request is one example, or has several as ``examples``; beside them it has options.
+        """
+        if "examples" not in body:
+            return [self.parse(body, "", labelled=labelled, options=options)], False
+        _only(body, options | {"examples"}, "")
+        given = body["examples"]
+        if not isinstance(given, list) or not all(isinstance(one, dict) for one in given):
+            raise BadRequestError("examples are to be a list of objects", "examples")
+        if len(given) > MOST_EXAMPLES:
+            raise BadRequestError(
+                f"there are {len(given):,} examples, expected {MOST_EXAMPLES:,} at most; send "
+                "several requests",
+                "examples",
+            )
+        return [
+            self.parse(one, f"examples[{i}].", labelled=labelled) for i, one in enumerate(given)
+        ], True
+
+    def parse(
+        self,
+        body: dict[str, Any],
+        where: str,
+        *,
+        labelled: bool,
+        options: frozenset[str] = frozenset(),
+    ) -> Example:
+        """Check an example; options may be beside it.
+
+        One that is not to be labelled may have labels all the same, which are not looked at.
+        """
+        _only(body, _KNOWN | options, where)
         text, indices, values = self._row(body, where)
         if not labelled:
             return Example(text, indices, values)
@@ -109,9 +146,16 @@ class Form:
                 f"there are {len(pairs):,} features, expected {MOST_FEATURES:,} at most",
                 where + "features",
             )
+        if self.hash_bits is not None and all(isinstance(name, str) for name, _ in pairs):
+            try:
+                numbers = vw_indices([name for name, _ in pairs], self.hash_bits)
+            except ValueError as error:
+                raise BadRequestError(str(error), where + "features") from None
+        else:
+            numbers = [self._index(index, where) for index, _ in pairs]
         known: dict[int, float] = {}
-        for index, value in pairs:
-            known[self._index(index, where)] = _number(value, where + "features")
+        for index, (_, value) in zip(numbers, pairs, strict=True):
+            known[index] = _number(value, where + "features") + known.get(index, 0.0)
         order = sorted(known)
         return None, tuple(order), tuple(known[index] for index in order)
 
@@ -164,20 +208,14 @@ def parse_json(body: bytes, kind: type = dict) -> Any:
     return found
 
 
-def several(body: dict[str, Any]) -> list[tuple[dict[str, Any], str]] | None:
-    """Return the examples of a request and where each is; None if it is one example itself."""
-    if "examples" not in body:
-        return None
-    examples = body["examples"]
-    if not isinstance(examples, list) or not all(isinstance(one, dict) for one in examples):
-        raise BadRequestError("examples are to be a list of objects", "examples")
-    if len(examples) > MOST_EXAMPLES:
+def _only(body: dict[str, Any], known: frozenset[str], where: str) -> None:
+    """Raise if a request has a field that means nothing, such as one that is misspelt."""
+    if not body.keys() <= known:
+        name = min(body.keys() - known)
         raise BadRequestError(
-            f"there are {len(examples):,} examples, expected {MOST_EXAMPLES:,} at most; send "
-            "several requests",
-            "examples",
+            f"there is a field {_short(name)}, expected some of {', '.join(sorted(known))}",
+            where + name[:LONGEST_ID],
         )
-    return [(one, f"examples[{i}].") for i, one in enumerate(examples)]
 
 
 def count(body: dict[str, Any], name: str, default: int, largest: int) -> int:

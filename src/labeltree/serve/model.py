@@ -79,7 +79,9 @@ class ServedModel:
         text = isinstance(self.clf, TextClassifier)
         if text or not self.learned:
             return Form(text=text, features=DEFAULT_FEATURES)
-        return Form(text=False, features=self.clf.n_features_in_)
+        reader = self.notes.get("reader") or {}
+        hash_bits = reader.get("hash_bits") if reader.get("format") == "vw" else None
+        return Form(text=False, features=self.clf.n_features_in_, hash_bits=hash_bits)
 
     def _note(self) -> None:
         """Note how things are, for those who ask and may not wait until the model is at leisure."""
@@ -197,15 +199,12 @@ class ServedModel:
             (self._names[i][1], int(counts[i]) if i < len(counts) else None) for i in best
         ], len(known)
 
-    def save(
-        self,
-        path: str | os.PathLike[str],
-        notes: dict[str, Any],
-        attached: dict[str, NDArray[Any]],
-    ) -> None:
-        """Write the model to one file."""
+    def contents(
+        self, notes: dict[str, Any], attached: dict[str, NDArray[Any]]
+    ) -> modelfile.Contents:
+        """Return what a file of the model holds, as it is now."""
         own = {**self.notes, "label_counts": self._counts.tolist(), "run": None, **notes}
-        self.clf.save(path, notes=own, attached={**self.attached, **attached})
+        return self.clf.contents(notes=own, attached={**self.attached, **attached})
 
     def _rows(self, examples: Sequence[Example]) -> Any:
         form = self.form

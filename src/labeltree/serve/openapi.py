@@ -30,8 +30,11 @@ _ROW = {
         "text; or an object of two lists, indices and values.",
         "type": "object",
     },
+    "indices": {"type": "array", "items": {"type": "integer", "minimum": 0}},
+    "values": {"type": "array", "items": {"type": "number"}},
 }
 _K = {"type": "integer", "minimum": 1, "maximum": 1000, "default": 5}
+_LIMIT = {"type": "integer", "minimum": 1, "maximum": 1000, "default": 20}
 _NULLABLE = {"type": ["number", "null"]}
 _COUNT = {"type": "integer", "minimum": 0}
 
@@ -210,7 +213,7 @@ PATHS: dict[str, Any] = {
             "Learn a row, or several; answers when they are on disk and in the model.",
             _answer("Learned"),
             {"anyOf": [_ref("LearnMany"), _ref("Labelled")]},
-            [_parameter("predict", _K)],
+            [_parameter("predict", {"type": "integer", "minimum": 1, "maximum": 1000})],
         )
     },
     "/v1/explain": {
@@ -222,7 +225,7 @@ PATHS: dict[str, Any] = {
         "get": _operation(
             "Labels that contain the words of a query.",
             _answer("Labels"),
-            parameters=[_parameter("query", {"type": "string"}), _parameter("limit", _K)],
+            parameters=[_parameter("query", {"type": "string"}), _parameter("limit", _LIMIT)],
         )
     },
     "/v1/model": {"get": _operation("What the model is, and how it fares.", _answer("Model"))},

@@ -59,7 +59,7 @@ def too_large() -> Response:
     return problem(413, "too_large", f"the body has more than {MOST_BYTES:,} bytes", "body")
 
 
-def as_problem(error: Exception) -> Response:
+def as_problem(error: Exception, request: Request | None = None) -> Response:
     """Return what went wrong, by what was raised."""
     if isinstance(error, BadRequestError):
         status = {"too_large": 413, "too_slow": 408}.get(error.type, 422)
@@ -69,9 +69,17 @@ def as_problem(error: Exception) -> Response:
             error.detail,
             error.where,
         )
-    if isinstance(error, HTTPException):
-        kinds = {404: "not_found", 405: "not_allowed"}
-        return problem(error.status_code, kinds.get(error.status_code, "refused"), error.detail)
+    if isinstance(error, HTTPException) and request is not None:
+        path, allowed = request.url.path[:200], (error.headers or {}).get("Allow", "")
+        if error.status_code == 405:
+            answer = problem(405, "not_allowed", f"{path} takes {allowed}, not {request.method}")
+            answer.headers["allow"] = allowed
+            return answer
+        if error.status_code == 404:
+            return problem(
+                404, "not_found", f"there is nothing at {path}; /openapi.json lists what there is"
+            )
+        return problem(error.status_code, "refused", error.detail)
     if isinstance(error, ReadOnlyError):
         return problem(403, "read_only", str(error))
     if isinstance(error, BusyError):

@@ -8,19 +8,19 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from labeltree.algorithms import estimator_class
-from labeltree.estimators import TextClassifier
+from labeltree import modelfile
 from labeltree.eventlog import EventLog, LogError
 from labeltree.runs.run import Every
 from labeltree.serve import snapshots
 from labeltree.serve.examples import BadRequestError, Example
 from labeltree.serve.model import Answer, ServedModel
+from labeltree.serve.newmodel import NewModel
 from labeltree.serve.recentids import RecentIds
 
 MOST_WAITING = 20_000  # examples
@@ -61,31 +61,6 @@ class Job:
     done: Future[Any] = field(default_factory=Future)
 
 
-@dataclass
-class NewModel:
-    """What a server starts with that has no model: the first record of its log."""
-
-    algorithm: str
-    params: dict[str, Any]
-    text: bool
-    text_options: dict[str, Any]
-    sets: bool | None
-
-    def make(self) -> ServedModel:
-        """Make the model."""
-        estimator = estimator_class(self.algorithm)(**self.params)
-        estimator.check_params()
-        if not self.text:
-            return ServedModel(estimator, sets=self.sets)
-        clf = TextClassifier(estimator, **self.text_options)
-        clf.check_params()
-        return ServedModel(clf, sets=self.sets, notes={"reader": {"format": "jsonl"}})
-
-    def to_json(self) -> bytes:
-        """Return a record of the log."""
-        return json.dumps({"start": vars(self)}).encode()
-
-
 class Service:
     """Answers at once, and learns in one thread, which has the log to itself."""
 
@@ -111,6 +86,8 @@ class Service:
         self._closing = False
         self._failed: str | None = None
         self._snapshot_at = -1 if log is None else log.end
+        self._writer = ThreadPoolExecutor(1, thread_name_prefix="labeltree-write")
+        self._written: Future[snapshots.Snapshot] | None = None
         self._thread = threading.Thread(target=self._work, name="labeltree-learn", daemon=True)
         if log is not None:
             self._thread.start()
@@ -136,8 +113,11 @@ class Service:
                 assert target is not None
                 position = log.append([snapshots.base_record(target)])
             records = log.read(position)
+            known = model is not None or log.end > 0
             if model is None:
                 model = _started(log, records, new)
+            if known and new is not None and (unused := new.unused(model)):
+                tell(f"the model is there already, and stays without: {', '.join(unused)}")
             started, replayed = time.monotonic(), 0
             while batch := list(islice(records, _REPLAYED)):
                 examples = [Example.from_json(json.loads(record)) for record in batch]
@@ -186,18 +166,17 @@ class Service:
             self._jobs.put(job)
         return job.done
 
-    def snapshot(self) -> Future[snapshots.Snapshot]:
-        """Write a snapshot between two requests."""
-        return self._between(self._write_snapshot)
+    def snapshot(self) -> snapshots.Snapshot:
+        """Write a snapshot of the model as it is between two requests."""
+        written: Future[snapshots.Snapshot] = self._between(self._begin_snapshot).result()
+        return written.result()
 
-    def save(self, path: Path) -> Future[None]:
+    def save(self, path: Path) -> None:
         """Write the model, as it is between two requests, to a file."""
         if self.log is None:
-            done: Future[None] = Future()
-            self.model.save(path, {}, {})
-            done.set_result(None)
-            return done
-        return self._between(lambda: self.model.save(path, {"log": None}, {}))
+            self.model.contents({}, {}).write(path)
+        else:
+            self._between(lambda: self.model.contents({"log": None}, {})).result().write(path)
 
     def close(self) -> None:
         """Learn what waits, write a snapshot, and let go of the log."""
@@ -207,21 +186,36 @@ class Service:
             self._closing = True
             self._jobs.put(None)
         self._thread.join()
-        try:
-            if self._failed is None and self.log.end > self._snapshot_at and self.model.learned:
-                self._write_snapshot()
-        except OSError as error:
-            _log.warning("no snapshot was written, the log has everything: %s", error)
+        if self._written is not None:
+            wait([self._written])
+        if self._failed is None and self.log.end > self._snapshot_at and self.model.learned:
+            self._begin_snapshot()
+        self._writer.shutdown()
         self.log.close()
 
     def _between(self, action: Callable[[], Any]) -> Future[Any]:
+        """Queue something that is to be done between two requests."""
         job = Job(action=action)
-        self._jobs.put(job)
+        with self._counting:
+            if self._closing:
+                raise UnavailableError("the server is stopping")
+            self._jobs.put(job)
         return job.done
 
-    def _write_snapshot(self) -> snapshots.Snapshot:
+    def _begin_snapshot(self) -> Future[snapshots.Snapshot]:
+        """Copy the model as it is; another thread writes it while this one learns on."""
         assert self.log is not None
-        written = snapshots.write(self.model, self._ids, self.log, self._target)
+        contents = snapshots.contents(self.model, self._ids, self.log)
+        self._written = self._writer.submit(self._write_snapshot, contents)
+        return self._written
+
+    def _write_snapshot(self, contents: modelfile.Contents) -> snapshots.Snapshot:
+        assert self.log is not None
+        try:
+            written = snapshots.write(contents, self.log, self._target)
+        except Exception as error:
+            _log.warning("no snapshot was written, the log has everything: %s", error)
+            raise
         self._snapshot_at = written.position
         return written
 
@@ -243,11 +237,12 @@ class Service:
                     _settle(job, job.action)
             if None in jobs:
                 return
-            if self._every.due(examples) and not self._failed:
+            writing = self._written is not None and not self._written.done()
+            if self._every.due(examples) and not writing and not self._failed:
                 try:
-                    self._write_snapshot()
-                except OSError as error:
-                    _log.warning("no snapshot was written, the log goes on: %s", error)
+                    self._begin_snapshot()
+                except Exception:
+                    _log.exception("no snapshot was written, the log has everything")
 
     def _fail(self, error: BaseException, jobs: list[Job]) -> None:
         """Take no more: what the model has learned may not be what the log has."""

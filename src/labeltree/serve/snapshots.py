@@ -34,14 +34,21 @@ class Recovered(NamedTuple):
     skipped: list[str]
 
 
-def write(model: ServedModel, ids: RecentIds, log: EventLog, target: Path | None) -> Snapshot:
+def contents(model: ServedModel, ids: RecentIds, log: EventLog) -> modelfile.Contents:
+    """Return what a snapshot holds of a model that has learned all of a log."""
+    note = {"log": {"id": log.id.hex(), "position": log.end}}
+    return model.contents(note, {"recent_ids": ids.array()})
+
+
+def write(contents: modelfile.Contents, log: EventLog, target: Path | None) -> Snapshot:
     """Write a snapshot; forget older ones than the two last, and what only they need of the log.
 
-    `target`, if given, becomes the same file: the model as a user knows it.
+    `target`, if given, becomes the same file: the model as a user knows it. The log may go on
+    meanwhile.
     """
-    path = log.folder / f"snapshot-{log.end:020d}.labeltree"
-    note = {"log": {"id": log.id.hex(), "position": log.end}}
-    model.save(path, note, {"recent_ids": ids.array()})
+    position = contents.header["notes"]["log"]["position"]
+    path = log.folder / f"snapshot-{position:020d}.labeltree"
+    contents.write(path)
     if target is not None:
         _copy(path, target)
     found = of(log)
@@ -49,7 +56,7 @@ def write(model: ServedModel, ids: RecentIds, log: EventLog, target: Path | None
         old.path.unlink(missing_ok=True)
     if len(found) >= KEPT:
         log.drop_before(found[KEPT - 1].position)
-    return Snapshot(log.end, path)
+    return Snapshot(position, path)
 
 
 def of(log: EventLog) -> list[Snapshot]:
