@@ -68,7 +68,7 @@ class Texts:
 async def request(reader, writer, path, body):
     """Send a request on a connection that stays open; return the status."""
     writer.write(
-        f"POST {path} HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
+        f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
         f"Content-Length: {len(body)}\r\n\r\n".encode()
         + body
     )

@@ -7,10 +7,8 @@ from types import SimpleNamespace
 import pytest
 
 pytest.importorskip("starlette", reason="needs labeltree[serve]")
-import uvicorn
-
 from labeltree.serve.app import build
-from labeltree.serve.command import Protocol, Server
+from labeltree.serve.command import Server, config_of
 from labeltree.serve.newmodel import NewModel
 from labeltree.serve.security import Tokens
 from labeltree.serve.service import Service
@@ -20,7 +18,7 @@ NEW = NewModel("label-tree", {"random_state": 0}, True, {}, False)
 
 @contextlib.contextmanager
 def serving(service, tokens=None, local=False):
-    app, api = build(service, tokens or Tokens(), local=local)
+    guard, api = build(service, tokens or Tokens(), local=local)
     port = []
     listening = threading.Event()
 
@@ -28,14 +26,19 @@ def serving(service, tokens=None, local=False):
         port.append(number)
         listening.set()
 
-    config = uvicorn.Config(app, port=0, http=Protocol, ws="none", log_level="critical")
-    config.timeout_graceful_shutdown = 1
+    config = config_of(guard, grace=2, loop="auto")
+    config.port, config.log_level = 0, "critical"
     server = Server(config, api, started)
     thread = threading.Thread(target=server.run)
     thread.start()
     assert listening.wait(20)
     try:
-        yield SimpleNamespace(url=f"http://127.0.0.1:{port[0]}", service=service, api=api)
+        yield SimpleNamespace(
+            url=f"http://127.0.0.1:{port[0]}",
+            service=service,
+            api=api,
+            stop=lambda: setattr(server, "should_exit", True),
+        )
     finally:
         api.feed.close()
         server.should_exit = True

@@ -14,7 +14,7 @@ import pytest
 from labeltree import LabelTreeClassifier, TextClassifier, load, runs
 from labeltree.data import stream
 from labeltree.serve import app as app_module
-from labeltree.serve import command, replies
+from labeltree.serve import command, guard, protocol, replies
 from labeltree.serve import service as service_module
 from labeltree.serve.model import ServedModel
 from labeltree.serve.newmodel import NewModel
@@ -340,7 +340,8 @@ def test_a_queue_that_is_full_says_so(client, monkeypatch):
 
 def test_large_bodies_are_refused(client, monkeypatch):
     monkeypatch.setattr(replies, "MOST_BYTES", 1000)
-    monkeypatch.setattr(app_module, "MOST_BYTES", 1000)
+    monkeypatch.setattr(guard, "MOST_BYTES", 1000)
+    monkeypatch.setattr(protocol, "MOST_BYTES", 1000)
     assert client.post("/v1/predict", json={"text": "a" * 2000}).status_code == 413
 
     def parts():
@@ -375,7 +376,7 @@ def test_what_is_not_http_is_told_as_all_else(serve):
 
 
 def test_answers_that_nobody_reads_are_given_up(serve, monkeypatch):
-    monkeypatch.setattr(command, "UNREAD_SECONDS", 0.2)
+    monkeypatch.setattr(protocol, "UNREAD_SECONDS", 0.2)
     server = serve()
     server.api.feed._lessons.append("x" * (8 << 20))
     port = int(server.url.rpartition(":")[2])
@@ -403,7 +404,7 @@ def test_large_requests_are_answered_as_small_ones_are(client, monkeypatch):
 
 
 def test_clients_that_say_nothing_are_sent_away(serve, monkeypatch):
-    monkeypatch.setattr(command, "HEADER_SECONDS", 0.3)
+    monkeypatch.setattr(protocol, "HEADER_SECONDS", 0.3)
     server = serve()
     port = int(server.url.rpartition(":")[2])
     silent = [socket.create_connection(("127.0.0.1", port)) for _ in range(50)]

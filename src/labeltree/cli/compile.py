@@ -36,7 +36,5 @@ def compile_model(model: Path, output: Path, *, drop: float = 0.0, overwrite: bo
     before = model.stat().st_size
     clf.compile(drop=drop).save(output, notes=notes)
     after = output.stat().st_size
-    return (
-        f"{output}: {after / 1e6:,.1f} MB, {before / max(after, 1):.1f} times smaller than "
-        f"{model} ({before / 1e6:,.1f} MB)\n"
-    )
+    compared = f"{before / after:.1f} times smaller" if after < before else "no smaller"
+    return f"{output}: {after / 1e6:,.1f} MB, {compared} than {model} ({before / 1e6:,.1f} MB)\n"

@@ -19,6 +19,7 @@ from labeltree.estimators import OnlineClassifier, TextClassifier, classifier_of
 from labeltree.labels import Targets
 from labeltree.progress import Progress
 from labeltree.runs.doubts import Doubts
+from labeltree.runs.labelcounts import add_counts
 from labeltree.runs.notes import notes_of
 from labeltree.runs.observer import Observer, Row
 from labeltree.runs.reading import (
@@ -331,7 +332,9 @@ class Training:
             else:
                 run.unlabelled += int(np.count_nonzero(np.diff(rows.labels.offsets) == 0))
                 learned = rows if rows.weight is None else rows.take(np.flatnonzero(rows.weight))
-                self._count(learned.labels.ids, vocabulary)
+                used, times = np.unique(learned.labels.ids, return_counts=True)
+                labels = (vocabulary[i] for i in used.tolist())
+                self.counts = add_counts(self.counts, self.clf, labels, times)
         finally:
             if run.number:  # what was learned before is no test
                 clf.progress_ = before
@@ -355,16 +358,6 @@ class Training:
                 f"{', '.join(self.run.data)}: {what}, which {name_of(type(clf))} does not "
                 f"learn; give --algorithm {' or '.join(able)}, or rows of one label"
             )
-
-    def _count(self, ids: NDArray[np.uint32], vocabulary: list[Any]) -> None:
-        """Count how often each label was learned, by the learner's ids."""
-        used, times = np.unique(ids, return_counts=True)
-        clf = classifier_of(self.clf)
-        known = clf.label_ids(vocabulary[i] for i in used.tolist())
-        new = len(clf.classes_) - len(self.counts)
-        if new:
-            self.counts = np.concatenate([self.counts, np.zeros(new, np.int64)])
-        self.counts[known] += times
 
     def _show(self, piece: Piece) -> None:
         """Move the bar; add a row to the table when the number of examples has doubled."""

@@ -7,7 +7,6 @@ import contextlib
 import logging
 import os
 import tempfile
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import partial
 from importlib.resources import files
@@ -17,10 +16,9 @@ from typing import Any, TypeVar
 from starlette.applications import Starlette
 from starlette.background import BackgroundTask
 from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from labeltree.serve import annif, openapi
 from labeltree.serve.answers import Answers
@@ -33,18 +31,17 @@ from labeltree.serve.examples import (
     share,
 )
 from labeltree.serve.feed import Feed
+from labeltree.serve.guard import Guard
 from labeltree.serve.measures import Measures
 from labeltree.serve.model import Answer
 from labeltree.serve.replies import (
-    MOST_BYTES,
     as_problem,
     problem,
     read_body,
     reply,
     told,
-    too_large,
 )
-from labeltree.serve.security import ANSWER_HEADERS, PAGE_HEADERS, Tokens, host_name, is_local
+from labeltree.serve.security import ANSWER_HEADERS, PAGE_HEADERS, Tokens
 from labeltree.serve.service import BusyError, ReadOnlyError, Service, UnavailableError
 
 MOST_K = 1000
@@ -81,9 +78,8 @@ class Api:
         self.feed.predicted += len(examples)
         return answers
 
-    async def predict(self, request: Request) -> Response:
+    async def predict(self, content: bytes) -> Response:
         """Answer ``POST /v1/predict``."""
-        content = await read_body(request)
         large = len(content) > LARGE
         body, examples, many = await _apart(large, self._examples_to_predict, content)
         k, threshold = count(body, "k", 5, MOST_K), share(body, "threshold")
@@ -95,7 +91,7 @@ class Api:
             )
         version = self.service.version
         answers = await self.answers.ask(examples, k) if examples else []
-        self.measures.predicted.inc(len(examples))
+        self.measures.predicted += len(examples)
         large = k * len(examples) > MOST_K
         return await _apart(large, _answered, answers, many, threshold, {"version": version})
 
@@ -104,10 +100,8 @@ class Api:
         options = frozenset({"k", "threshold"})
         return body, *self.service.model.form.examples(body, labelled=False, options=options)
 
-    async def learn(self, request: Request) -> Response:
-        """Answer ``POST /v1/learn``."""
-        k = self._k_of(request)
-        content = await read_body(request)
+    async def learn(self, content: bytes, k: int = 0) -> Response:
+        """Answer ``POST /v1/learn``; k labels are told of what was predicted before."""
         examples, many = await _apart(len(content) > LARGE, self._examples_to_learn, content)
         if not examples:
             return reply({"learned": 0, "repeated": 0, "version": self.service.version})
@@ -128,11 +122,15 @@ class Api:
         """Learn examples; return once they are on disk and in the model."""
         return await asyncio.wrap_future(self.service.learn(examples, k))
 
-    def _k_of(self, request: Request) -> int:
+    async def predict_request(self, request: Request) -> Response:
+        """Answer ``POST /v1/predict``, as one of all requests."""
+        return await self.predict(await read_body(request))
+
+    async def learn_request(self, request: Request) -> Response:
+        """Answer ``POST /v1/learn``, with its options."""
         given = request.query_params.get("predict")
-        if given is None:
-            return 0
-        return count({"predict": _integer(given)}, "predict", 0, MOST_K)
+        k = 0 if given is None else count({"predict": _integer(given)}, "predict", 0, MOST_K)
+        return await self.learn(await read_body(request), k)
 
     async def explain(self, request: Request) -> Response:
         """Answer ``POST /v1/explain``."""
@@ -232,7 +230,7 @@ class Api:
 
 def build(
     service: Service, tokens: Tokens | None = None, *, local: bool = False
-) -> tuple[ASGIApp, Api]:
+) -> tuple[Guard, Api]:
     """Return the application, and what can be asked of it; `local`: by this machine alone."""
     api = Api(service, tokens or Tokens())
 
@@ -240,8 +238,8 @@ def build(
         return Route(path, handler, methods=[method])
 
     routes = [
-        route("/v1/predict", api.predict, "POST"),
-        route("/v1/learn", api.learn, "POST"),
+        route("/v1/predict", api.predict_request, "POST"),
+        route("/v1/learn", api.learn_request, "POST"),
         route("/v1/explain", api.explain, "POST"),
         route("/v1/labels", api.labels),
         route("/v1/model", api.model),
@@ -273,7 +271,8 @@ def build(
 
     app = Starlette(routes=routes, lifespan=running, exception_handlers=handlers)
     app.router.redirect_slashes = False
-    return Guard(app, api, local=local), api
+    often = {"/v1/predict": api.predict, "/v1/learn": api.learn}
+    return Guard(app, often, api.tokens, api.measures, local=local), api
 
 
 async def _apart(large: bool, work: Callable[..., T], *given: Any) -> T:
@@ -296,75 +295,6 @@ def _known_page(page: Handler) -> Handler:
         return await page(request)
 
     return known
-
-
-class Guard:
-    """Lets in who may come in, tells in JSON what went wrong, and measures."""
-
-    def __init__(self, app: ASGIApp, api: Api, *, local: bool) -> None:
-        self._app, self._api, self._local = app, api, local
-        # What is asked most often goes past the router.
-        self._often: dict[tuple[str, str], Handler] = {
-            ("POST", "/v1/predict"): api.predict,
-            ("POST", "/v1/learn"): api.learn,
-        }
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle a request."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        started, status = time.perf_counter(), 0
-
-        async def watched(message: Message) -> None:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
-            await send(message)
-
-        try:
-            refused = self._refused(scope)
-            if refused is not None:
-                await refused(scope, receive, watched)
-                return
-            with contextlib.suppress(ClientDisconnect):
-                handler = self._often.get((scope["method"], scope["path"]))
-                if handler is None:
-                    await self._app(scope, receive, watched)
-                    return
-                try:
-                    answer = await handler(Request(scope, receive))
-                except Exception as error:
-                    answer = as_problem(error)
-                    if answer.status_code == 500:
-                        _log.exception("a request has failed")
-                await answer(scope, receive, watched)
-        finally:
-            self._api.measures.request(scope["path"], status, time.perf_counter() - started)
-
-    def _refused(self, scope: Scope) -> Response | None:
-        path: str = scope["path"]
-        if not path.startswith(("/v1/", "/metrics")):
-            return None
-        headers = dict(scope["headers"])
-        host = headers.get(b"host", b"").decode("latin-1")
-        origin = headers.get(b"origin", b"").decode("latin-1")
-        if (self._local and not is_local(host_name(host))) or (
-            origin and origin.partition("://")[2] != host
-        ):
-            return problem(403, "other_site", "pages of other sites may not ask this server")
-        given = headers.get(b"authorization", b"").decode("latin-1")
-        learning = path == "/v1/learn" or path.endswith("/learn")
-        if not self._api.tokens.allow(given, learning=learning):
-            if self._api.tokens.allow(given, learning=False) and given:
-                return problem(403, "forbidden", "this token does not allow to learn")
-            answer = problem(401, "unauthorized", "give the token: Authorization: Bearer TOKEN")
-            answer.headers["www-authenticate"] = "Bearer"
-            return answer
-        length = headers.get(b"content-length", b"")
-        if length.isdigit() and int(length) > MOST_BYTES:
-            return too_large()
-        return None
 
 
 def _integer(text: str) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import gc
 import re
 import resource
@@ -15,24 +16,19 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, cast
 
 import uvicorn
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from labeltree import modelfile
 from labeltree.runs.run import Every
 from labeltree.serve.app import Api, build
+from labeltree.serve.guard import Guard
 from labeltree.serve.model import ServedModel
 from labeltree.serve.newmodel import NewModel
-from labeltree.serve.replies import problem
+from labeltree.serve.protocol import IDLE_SECONDS, Protocol
 from labeltree.serve.security import Tokens, is_local
 from labeltree.serve.service import Service
-
-HEADER_SECONDS = 10.0
-HEAD_BYTES = 64 << 10  # of a request's address and headers
-UNREAD_SECONDS = 60.0  # that an answer may wait for a client to read on
-IDLE_SECONDS = 30  # that a connection may have nothing to say between requests
 
 
 @dataclass(frozen=True)
@@ -111,76 +107,6 @@ def _is_compiled(model: Path) -> bool:
         return False
 
 
-class Protocol(HttpToolsProtocol):
-    """Closes connections whose requests do not begin in time, or whose answers nobody reads."""
-
-    _unread: asyncio.TimerHandle | None = None
-
-    def connection_made(self, transport: Any) -> None:
-        """Begin to wait."""
-        super().connection_made(transport)
-        self._impatience = self.loop.call_later(HEADER_SECONDS, self._give_up)
-
-    def pause_writing(self) -> None:
-        """Wait for the client to read what it was sent."""
-        self._unread = self.loop.call_later(UNREAD_SECONDS, self.transport.abort)
-        super().pause_writing()
-
-    def resume_writing(self) -> None:
-        """Write on."""
-        if self._unread is not None:
-            self._unread.cancel()
-        super().resume_writing()
-
-    def send_400_response(self, msg: str) -> None:
-        """Refuse what is not HTTP in the form of all other answers."""
-        body = problem(400, "bad_request", msg).body
-        head = (
-            "HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\n"
-            f"content-length: {len(body)}\r\nconnection: close\r\n\r\n"
-        )
-        self.transport.write(head.encode() + bytes(body))
-        self.transport.close()
-
-    def on_message_begin(self) -> None:
-        """Wait for the head of another request."""
-        self._impatience.cancel()
-        self._impatience = self.loop.call_later(HEADER_SECONDS, self._give_up)
-        self._head = 0
-        super().on_message_begin()
-
-    def on_url(self, url: bytes) -> None:
-        """Take a part of the address."""
-        self._measure(url)
-        super().on_url(url)
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        """Take a header."""
-        self._measure(name + value)
-        super().on_header(name, value)
-
-    def _measure(self, part: bytes) -> None:
-        self._head += len(part)
-        if self._head > HEAD_BYTES:
-            self._give_up()
-
-    def on_headers_complete(self) -> None:
-        """Stop waiting."""
-        self._impatience.cancel()
-        super().on_headers_complete()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Stop waiting."""
-        self._impatience.cancel()
-        if self._unread is not None:
-            self._unread.cancel()
-        super().connection_lost(exc)
-
-    def _give_up(self) -> None:
-        if not self.transport.is_closing():
-            self.transport.close()
-
-
 class Server(uvicorn.Server):
     """Tells its port once it listens, and lets watchers go before it stops."""
 
@@ -194,11 +120,35 @@ class Server(uvicorn.Server):
         if self.started and self.servers:
             self._started(self.servers[0].sockets[0].getsockname()[1])
 
+    async def on_tick(self, counter: int) -> bool:
+        """Look after connections, ten times a second."""
+        now = asyncio.get_running_loop().time()
+        for connection in list(self.server_state.connections):
+            if isinstance(connection, Protocol):
+                connection.check(now)
+        return await super().on_tick(counter)
+
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Stop, as SIGTERM or Ctrl-C asks for."""
         self._api.ready = False
         self._api.feed.close()
         super().handle_exit(sig, frame)
+
+
+def config_of(guard: Guard, *, grace: float = 30.0, loop: str = "uvloop") -> uvicorn.Config:
+    """Return how uvicorn is to run an application."""
+    return uvicorn.Config(
+        guard,
+        http=cast(Any, functools.partial(Protocol, guard)),
+        loop=loop,
+        ws="none",
+        proxy_headers=False,
+        access_log=False,
+        log_level="warning",
+        server_header=False,
+        timeout_keep_alive=IDLE_SECONDS,
+        timeout_graceful_shutdown=max(1, round(grace / 2)),
+    )
 
 
 def serve(
@@ -216,21 +166,9 @@ def serve(
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     sys.setswitchinterval(0.0005)  # threads that answer must not wait 5 ms for their turn
     local = is_local(address.host) and not address.tokens.any
-    app, api = build(service, address.tokens, local=local)
+    guard, api = build(service, address.tokens, local=local)
     gc.freeze()  # what is there by now stays
-    config = uvicorn.Config(
-        app,
-        http=Protocol,
-        loop="uvloop",
-        ws="none",
-        proxy_headers=False,
-        access_log=False,
-        log_level="warning",
-        server_header=False,
-        timeout_keep_alive=IDLE_SECONDS,
-        timeout_graceful_shutdown=max(1, round(grace / 2)),
-    )
-    server = Server(config, api, started)
+    server = Server(config_of(guard, grace=grace), api, started)
     # uvicorn raises the signal that has ended it once more, which must not end this.
     before = signal.signal(signal.SIGTERM, lambda *_: None)
     try:

@@ -198,7 +198,7 @@ class Form:
 def parse_json(body: bytes, kind: type = dict) -> Any:
     """Return the object, or the list, that a body is."""
     try:
-        found = json.loads(body, parse_constant=_refuse_constant)
+        found = _decode(body.decode())
     except RecursionError:
         raise BadRequestError("the JSON is nested too deeply", "body") from None
     except (ValueError, UnicodeDecodeError) as error:
@@ -291,6 +291,9 @@ def _number(value: Any, where: str) -> float:
 
 def _refuse_constant(name: str) -> Any:
     raise ValueError(f"{name} is no number")
+
+
+_decode = json.JSONDecoder(parse_constant=_refuse_constant).decode
 
 
 def _kind(value: Any) -> str:

@@ -18,6 +18,7 @@ from labeltree.estimators import OnlineClassifier, TextClassifier, classifier_of
 from labeltree.estimators.explanation import text_parts
 from labeltree.labels import Label
 from labeltree.progress import Progress
+from labeltree.runs.labelcounts import add_counts
 from labeltree.runs.notes import notes_of
 from labeltree.runs.training import DEFAULT_FEATURES
 from labeltree.serve.examples import BadRequestError, Example, Form
@@ -139,11 +140,7 @@ class ServedModel:
         weight = np.array([one.weight for one in examples], np.float32)
         self.clf.partial_fit(self._rows(examples), y, sample_weight=weight)
         labels = [label for one in examples for label in one.labels if one.weight > 0]
-        ids = classifier_of(self.clf).label_ids(labels)
-        missing = len(self.clf.classes_) - len(self._counts)
-        if missing > 0:
-            self._counts = np.concatenate([self._counts, np.zeros(missing, np.int64)])
-        np.add.at(self._counts, ids[ids >= 0], 1)
+        self._counts = add_counts(self._counts, self.clf, labels)
 
     def predict(self, examples: Sequence[Example], k: int) -> list[Answer]:
         """Return the best labels of each example."""

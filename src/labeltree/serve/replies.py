@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from typing import Any
 
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from labeltree.serve.examples import BadRequestError
@@ -16,25 +15,39 @@ from labeltree.serve.security import ANSWER_HEADERS
 from labeltree.serve.service import BusyError, ReadOnlyError, UnavailableError
 
 MOST_BYTES = 16 << 20  # of a body
-BODY_SECONDS = 60.0
+
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
+_HEADERS = [
+    (b"content-type", b"application/json"),
+    *((name.encode(), value.encode()) for name, value in ANSWER_HEADERS.items()),
+]
+
+
+class JsonResponse(Response):
+    """An answer in JSON, whose headers are made once."""
+
+    def init_headers(self, _: Any = None) -> None:
+        """Take the headers of all answers, and the length."""
+        self.raw_headers = [*_HEADERS, (b"content-length", str(len(self.body)).encode())]
 
 
 async def read_body(request: Request) -> bytes:
-    """Return the body of a request, unless it is too long or too slow."""
-    parts, size = [], 0
-    try:
-        async with asyncio.timeout(BODY_SECONDS):
-            async for part in request.stream():
-                size += len(part)
-                if size > MOST_BYTES:
-                    raise BadRequestError(
-                        f"the body has more than {MOST_BYTES:,} bytes; send several requests",
-                        "body",
-                        "too_large",
-                    )
-                parts.append(part)
-    except TimeoutError:
-        raise BadRequestError("the body did not arrive in time", "body", "too_slow") from None
+    """Return the body of a request, unless it is too long. How long it may take others tell."""
+    parts: list[bytes] = []
+    size, more = 0, True
+    while more:
+        message = await request.receive()
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        parts.append(message.get("body", b""))
+        size += len(parts[-1])
+        more = message.get("more_body", False)
+        if size > MOST_BYTES:
+            raise BadRequestError(
+                f"the body has more than {MOST_BYTES:,} bytes; send several requests",
+                "body",
+                "too_large",
+            )
     return b"".join(parts)
 
 
@@ -45,8 +58,7 @@ def told(answer: Answer, threshold: float = 0.0) -> list[dict[str, Any]]:
 
 def reply(content: dict[str, Any], status: int = 200) -> Response:
     """Return JSON."""
-    body = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return Response(body.encode(), status, ANSWER_HEADERS, "application/json")
+    return JsonResponse(_encode(content).encode(), status)
 
 
 def problem(status: int, type_: str, detail: str, where: str = "") -> Response:
@@ -62,13 +74,8 @@ def too_large() -> Response:
 def as_problem(error: Exception, request: Request | None = None) -> Response:
     """Return what went wrong, by what was raised."""
     if isinstance(error, BadRequestError):
-        status = {"too_large": 413, "too_slow": 408}.get(error.type, 422)
-        return problem(
-            400 if error.where == "body" and status == 422 else status,
-            error.type,
-            error.detail,
-            error.where,
-        )
+        status = 413 if error.type == "too_large" else 400 if error.where == "body" else 422
+        return problem(status, error.type, error.detail, error.where)
     if isinstance(error, HTTPException) and request is not None:
         path, allowed = request.url.path[:200], (error.headers or {}).get("Allow", "")
         if error.status_code == 405:

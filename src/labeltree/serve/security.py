@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hmac
 import ipaddress
 from dataclasses import dataclass
@@ -52,6 +53,7 @@ def host_name(host: str) -> str:
     return host.rpartition(":")[0] if host.count(":") == 1 else host
 
 
+@functools.lru_cache(16)
 def is_local(host: str) -> bool:
     """Tell whether only this machine can reach an address."""
     if host == "localhost":

@@ -1,0 +1,27 @@
+"""How often each label was learned, as it is noted with a model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labeltree.estimators import OnlineClassifier, TextClassifier, classifier_of
+from labeltree.labels import Label
+
+
+def add_counts(
+    counts: NDArray[np.int64],
+    clf: OnlineClassifier | TextClassifier,
+    labels: Iterable[Label],
+    times: NDArray[np.int64] | int = 1,
+) -> NDArray[np.int64]:
+    """Return counts, by the learner's ids, to which those of some labels were added."""
+    ids = classifier_of(clf).label_ids(labels)
+    more = 1 + int(ids.max(initial=-1)) - len(counts)
+    if more > 0:
+        counts = np.concatenate([counts, np.zeros(more, np.int64)])
+    times = np.broadcast_to(times, ids.shape)
+    np.add.at(counts, ids[ids >= 0], times[ids >= 0])
+    return counts
