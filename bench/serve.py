@@ -20,6 +20,7 @@ import tempfile
 import time
 
 import numpy as np
+import uvloop
 
 from labeltree import LabelTreeClassifier, TextClassifier
 
@@ -94,10 +95,14 @@ async def load(port, path, bodies, seconds, connections, rate=None):
                 due += connections / rate
             body = next(turn)
             start = time.perf_counter()
-            if await request(reader, writer, path, body) == 200:
+            try:
+                good = await request(reader, writer, path, body) == 200
+            except (OSError, asyncio.IncompleteReadError):  # the connection was closed
+                good = False
+                reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            if good:
                 took.append(time.perf_counter() - start)
-            else:
-                failed += 1
+            failed += not good
         writer.close()
 
     await asyncio.gather(*(client(i) for i in range(connections)))
@@ -151,7 +156,7 @@ def many(port, texts, clf):
         assert status == 200, status
         return time.perf_counter() - start
 
-    served = asyncio.run(once())
+    served = uvloop.run(once())
     start = time.perf_counter()
     clf.partial_fit(*map(list, zip(*drawn, strict=True)))
     own = time.perf_counter() - start
@@ -190,12 +195,12 @@ def main():
         try:
             asking = bodies(texts, labelled=False, k=5)
             measured = load(args.port, "/v1/predict", asking, args.seconds, args.connections)
-            took, failed = asyncio.run(measured)
+            took, failed = uvloop.run(measured)
             row("predict, as many as it can", took, args.seconds, failed)
             measured = load(
                 args.port, "/v1/predict", asking, args.seconds, args.connections, rate=2000
             )
-            took, failed = asyncio.run(measured)
+            took, failed = uvloop.run(measured)
             row("predict, 2,000 a second", took, args.seconds, failed)
             learning = bodies(texts, labelled=True)
 
@@ -206,7 +211,7 @@ def main():
                 )
 
             for name, rate in (("as many as it can", None), ("1,000 a second", 1000)):
-                learned, beside = asyncio.run(both(rate))
+                learned, beside = uvloop.run(both(rate))
                 row(f"learn, {name}, beside", learned[0], args.seconds, learned[1])
                 row("500 predictions a second", beside[0], args.seconds, beside[1])
             many(args.port, texts, clf)
@@ -220,7 +225,7 @@ def main():
             server, _ = started(command, f"http://127.0.0.1:{args.port}/")
             try:
                 measured = load(args.port, "/v1/predict", asking, args.seconds, args.connections)
-                took, failed = asyncio.run(measured)
+                took, failed = uvloop.run(measured)
                 row("FastAPI with SGDClassifier: predict", took, args.seconds, failed)
             finally:
                 server.terminate()
