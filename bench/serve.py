@@ -1,12 +1,14 @@
 """Requests a second of `labeltree serve`, and how long they take, from clients on this machine.
 
     python -m bench.serve [--seconds 10] [--connections 64] [--labels 20000] [--peer]
+    python -m bench.serve --soak 1000000
 
 A model of texts of 20 words learns three examples a label first. Then, each for some seconds:
 predictions alone; requests to learn, one example each, beside 500 predictions a second; and
 10,000 examples in one request, beside the library's own rate. `--peer` measures predictions of a
 plain FastAPI application with scikit-learn's SGDClassifier on HashingVectorizer, too, which must
-be installed (fastapi).
+be installed (fastapi). `--soak` sends so many requests instead, one in ten of them to learn, and
+prints the server's memory along the way.
 """
 
 import argparse
@@ -166,6 +168,34 @@ def many(port, texts, clf):
     )
 
 
+def soak(server, port, asking, learning, requests, connections):
+    """Send requests; print the memory of the server after each tenth of them."""
+    print("| requests | memory, MB |\n|---|---|")
+    sent = 0
+
+    async def part(count):
+        turns = [iter(range(count * 9 // 10)), iter(range(count // 10))]
+
+        async def client(turn, path, bodies):
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            for i in turn:
+                assert await request(reader, writer, path, bodies[i % len(bodies)]) == 200
+            writer.close()
+
+        learners = connections // 4
+        await asyncio.gather(
+            *(client(turns[0], "/v1/predict", asking) for _ in range(connections - learners)),
+            *(client(turns[1], "/v1/learn", learning) for _ in range(learners)),
+        )
+
+    while sent < requests:
+        uvloop.run(part(requests // 10))
+        sent += requests // 10
+        status = pathlib.Path(f"/proc/{server.pid}/status").read_text()
+        kilobytes = int(status.partition("VmRSS:")[2].split()[0])
+        print(f"| {sent:,} | {kilobytes / 1024:.0f} |", flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -176,6 +206,7 @@ def main():
     parser.add_argument("--port", type=int, default=8765)
     parser.add_argument("--sync-ms", type=float, default=5.0)
     parser.add_argument("--peer", action="store_true")
+    parser.add_argument("--soak", type=int, default=0)
     args = parser.parse_args()
     texts = Texts(args.labels)
     drawn = [texts.draw(label) for label in np.tile(np.arange(args.labels), 3).tolist()]
@@ -191,9 +222,16 @@ def main():
         )
         size = model.stat().st_size / 2**20
         print(f"ready after {seconds:.1f} s, model of {size:.0f} MB\n")
+        asking, learning = bodies(texts, labelled=False, k=5), bodies(texts, labelled=True)
+        if args.soak:
+            try:
+                soak(server, args.port, asking, learning, args.soak, args.connections)
+            finally:
+                server.terminate()
+                server.wait()
+            return
         print("| requests | a second | median, ms | 99 %, ms | failed |\n|---|---|---|---|---|")
         try:
-            asking = bodies(texts, labelled=False, k=5)
             measured = load(args.port, "/v1/predict", asking, args.seconds, args.connections)
             took, failed = uvloop.run(measured)
             row("predict, as many as it can", took, args.seconds, failed)
@@ -202,7 +240,6 @@ def main():
             )
             took, failed = uvloop.run(measured)
             row("predict, 2,000 a second", took, args.seconds, failed)
-            learning = bodies(texts, labelled=True)
 
             async def both(rate):
                 return await asyncio.gather(
