@@ -220,7 +220,7 @@ def _records(path: Path, first: int, *, last: bool) -> Iterator[tuple[int, bytes
                 yield number, payload
                 number += 1
                 continue
-            if last and _is_torn(path, at):
+            if last and _is_torn(_rest(path, at)):
                 return
             raise LogError(
                 f"{path}: record {number:,}, at byte {at:,}, is damaged; restore the file from a "
@@ -233,9 +233,16 @@ class LogLines(io.RawIOBase):
     """The records of an open segment as lines; those that do not begin as `wanted` are left out."""
 
     def __init__(self, file: Any, wanted: bytes = b"") -> None:
-        file.read(_HEADER.size)
+        head = file.read(_HEADER.size)
+        self._number = _HEADER.unpack(head)[2] if len(head) == _HEADER.size else 0
         self._file, self._wanted = file, wanted
         self._line = memoryview(b"")
+        # The number that the next segment of the same folder begins with, if there is one.
+        name = getattr(file, "name", "")
+        is_path = isinstance(name, str | os.PathLike) and Path(name).is_file()
+        beside = segments_of(Path(name).parent) if is_path else []
+        later = [first for first, _ in beside if first > self._number]
+        self._following = min(later, default=None)
 
     def readable(self) -> bool:
         """Tell that it can be read."""
@@ -247,9 +254,15 @@ class LogLines(io.RawIOBase):
             head = self._file.read(_HEAD.size)
             payload = self._file.read(_length(head))
             if not payload or _head(payload) != head:
-                if head and not self._file.read(1) == b"" and any(head):
-                    raise EOFError("a record is damaged")
+                if head and (self._following or not _is_torn(head + payload + self._file.read())):
+                    raise EOFError(f"record {self._number:,} is damaged")
+                if self._following not in (None, self._number):
+                    raise EOFError(
+                        f"the segment ends with record {self._number:,}, and the next begins with "
+                        f"record {self._following:,}"
+                    )
                 return 0
+            self._number += 1
             if payload.startswith(self._wanted):
                 self._line = memoryview(payload + b"\n")
         view = memoryview(buffer).cast("B")
@@ -271,15 +284,18 @@ def _length(head: bytes) -> int:
     return int(_HEAD.unpack(head)[0])
 
 
-def _is_torn(path: Path, at: int) -> bool:
-    """Tell whether a crash explains what is at a place.
+def _rest(path: Path, at: int) -> bytes:
+    with path.open("rb") as file:
+        file.seek(at)
+        return file.read()
+
+
+def _is_torn(rest: bytes) -> bool:
+    """Tell whether a crash explains the rest of a segment, which begins with a bad record.
 
     What was written last is then missing: the file ends within the record, or in zeros, which no
     payload does.
     """
-    with path.open("rb") as file:
-        file.seek(at)
-        rest = file.read()
     head = rest[: _HEAD.size]
     ends_within = len(head) < _HEAD.size or 0 < _length(head) > len(rest) - _HEAD.size
     return ends_within or (rest.endswith(b"\0") and not _has_record(rest[1:]))

@@ -5,6 +5,7 @@ import json
 import socket
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import jsonschema
@@ -163,6 +164,30 @@ def test_bodies_that_are_no_json(client, body):
     assert (answer.status_code, answer.json()["where"]) == (400, "body")
 
 
+def test_fields_named_by_half_of_a_surrogate_pair_are_refused(client):
+    for path in ("/v1/predict", "/v1/learn?predict=1"):
+        answer = client.post(path, content=b'{"text": "a", "labels": ["b"], "\\ud800": 1}')
+        assert answer.status_code == 422
+    assert client.post("/v1/predict", json={"text": "it barks"}).status_code == 200
+
+
+def test_a_row_that_is_wrong_takes_no_others_with_it(client, monkeypatch):
+    predict = client.server.service.model.predict
+
+    def fails(examples, k):
+        time.sleep(0.05)  # so that requests come together
+        if any(one.text == "bad" for one in examples):
+            raise ValueError("one of them is bad")
+        return predict(examples, k)
+
+    monkeypatch.setattr(client.server.service.model, "predict", fails)
+    texts = ["bad" if i % 5 == 0 else "it barks" for i in range(40)]
+    with ThreadPoolExecutor(16) as pool:
+        ask = lambda text: httpx.post(client.server.url + "/v1/predict", json={"text": text})  # noqa: E731
+        found = list(pool.map(ask, texts))
+    assert [one.status_code for one in found] == [500 if t == "bad" else 200 for t in texts]
+
+
 def test_half_of_a_surrogate_pair_is_refused(client):
     answer = client.post("/v1/predict", content=b'{"text": "\\ud800"}')
     assert (answer.status_code, answer.json()["where"]) == (422, "text")
@@ -226,6 +251,25 @@ def test_annif(client):
     assert client.post("/v1/projects/mine/learn", json={"a": 1}).status_code == 400
 
 
+def test_what_annif_does_not_send_is_refused(client):
+    path = "/v1/projects/a/suggest"
+    for body in ({"json": {"text": "it purrs"}}, {"data": {"limit": 2}}):
+        answer = client.post(path, **body)
+        assert (answer.status_code, answer.json()["where"]) == (422, "text")
+    answer = client.post(path, data={"text": "it purrs", "limit": "x"})
+    assert answer.json()["detail"] == "limit is 'x', expected a number from 0 to 1000"
+    assert client.post(path, data={"text": ""}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("method", "path"), [("POST", "/v1/learn?predit=5"), ("GET", "/v1/labels?q=ca")]
+)
+def test_options_that_mean_nothing_are_refused(client, method, path):
+    answer = client.request(method, path, content=b'{"text": "it purrs", "labels": ["cat"]}')
+    assert answer.status_code == 422
+    assert "expected" in answer.json()["detail"]
+
+
 def test_the_description_is_what_is_served(client):
     served = client.get("/openapi.json").json()
     assert served == json.loads(json.dumps(description()))
@@ -266,6 +310,18 @@ def test_tokens(serve):
         assert client.get("/metrics").status_code == 401
         assert client.get("/healthz").status_code == 200
         assert client.get("/").status_code == 200
+
+
+@pytest.mark.parametrize(
+    "path", ["/v1/learn%0a", "/v1/learn%0A?predict=1", "/v1/projects/x/learn%0a", "/v1/learn%00"]
+)
+def test_line_ends_in_an_address_open_no_door(serve, path):
+    server = serve(tokens=Tokens("read", "learn"))
+    headers = {"authorization": "Bearer read"}
+    body = {"text": "a", "labels": ["b"]}
+    answer = httpx.post(server.url + path, json=body, headers=headers)
+    assert answer.status_code in (403, 404)
+    assert server.service.version == 0
 
 
 def test_only_a_learning_token_lets_everybody_read():
@@ -426,6 +482,7 @@ def test_a_compiled_model_answers_and_learns_nothing(serve, tmp_path):
     assert answer["labels"][0]["label"] == "dog"
     learned = httpx.post(server.url + "/v1/learn", json={"text": "a", "labels": ["b"]})
     assert (learned.status_code, learned.json()["type"]) == (403, "read_only")
+    assert "compiled" in learned.json()["detail"]
     assert httpx.get(server.url + "/v1/model").json()["read_only"] is True
 
 

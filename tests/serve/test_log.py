@@ -6,6 +6,7 @@ import os
 import pytest
 
 from labeltree import eventlog as log_module
+from labeltree.data import DataError, load
 from labeltree.eventlog import EventLog, LogError, LogFullError, read_records
 
 RECORDS = [f'{{"n":{i},"text":"{"x" * (i % 50)}"}}'.encode() for i in range(40)]
@@ -155,6 +156,30 @@ def test_one_process_has_a_log(folder):
     with EventLog(folder), pytest.raises(LogError, match="another process"):
         EventLog(folder)
     EventLog(folder).close()
+
+
+def test_damage_is_told_where_the_log_is_data(folder):
+    texts = [b'{"labels":["a"],"weight":1.0,"text":"number %d"}' % i for i in range(40)]
+    with EventLog(folder, segment_bytes=400) as log:
+        for text in texts:
+            log.append([text])
+    first, second, *_, last = sorted(folder.glob("*.log"))
+    assert len(load(sorted(folder.glob("*.log"))).y) == 40
+    whole = last.read_bytes()
+    last.write_bytes(whole[:-5])  # torn by a crash
+    assert len(load(last).y) == len(load(last, skip_bad_lines=True).y) > 0
+    last.write_bytes(whole[:-3] + b"x" + whole[-2:])
+    with pytest.raises(DataError, match="damaged"):
+        load(last)
+    last.write_bytes(whole)
+    content = second.read_bytes()
+    for damaged in (content[:-5], content[:32] + bytes(12) + content[44:]):
+        second.write_bytes(damaged)
+        with pytest.raises(DataError, match="damaged"):
+            load(second)
+    second.unlink()
+    with pytest.raises(DataError, match="the next begins with"):
+        load(first)
 
 
 def test_other_files_are_no_log(folder, tmp_path):

@@ -1,5 +1,6 @@
 """Connections: whatever a client does with them, each request has its own answer, in its turn."""
 
+import contextlib
 import json
 import socket
 import threading
@@ -155,9 +156,76 @@ def test_a_body_whose_length_is_not_told_is_bounded(server, monkeypatch):
             + b" " * 100
             + b"\r\n"
         )
-        for _ in range(20):
-            connection.sendall(b"64\r\n" + b" " * 100 + b"\r\n")
+        with contextlib.suppress(OSError):  # it may be refused before all of it is sent
+            for _ in range(20):
+                connection.sendall(b"64\r\n" + b" " * 100 + b"\r\n")
         assert answer(file)[0] == 413
+
+
+def test_a_body_in_many_pieces_takes_no_longer_than_its_length(server):
+    body = json.dumps({"text": "it barks " * 2000}).encode()
+    pieces = b"".join(b"1\r\n%c\r\n" % byte for byte in body)
+    with connected(server) as (connection, file):
+        started = time.monotonic()
+        connection.sendall(
+            b"POST /v1/predict HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n"
+            + pieces
+            + b"0\r\n\r\n"
+        )
+        assert best(answer(file)) == "dog"
+        assert time.monotonic() - started < 3
+
+
+def test_a_client_that_does_not_read_is_answered_no_more(server, monkeypatch):
+    asked = []
+    predict = server.service.model.predict
+
+    def long(examples, k):
+        asked.append(len(examples))
+        answers = predict(examples, k)
+        return [[("x" * 2_000_000, 1.0)] for _ in answers]
+
+    monkeypatch.setattr(server.service.model, "predict", long)
+    with connected(server) as (connection, _):
+        connection.sendall(b"".join(request(PURRS) for _ in range(200)))
+        time.sleep(1)
+        assert 0 < sum(asked) < 20
+
+
+def test_what_is_no_http_behind_a_request_is_told_after_its_answer(server):
+    with connected(server) as (connection, file):
+        connection.sendall(request(PURRS) + b"\0garbage\r\n\r\n")
+        assert best(answer(file)) == "cat"
+        assert answer(file)[0] == 400
+        assert answer(file) is None
+
+
+def test_a_client_that_has_said_all_is_answered(server):
+    with connected(server) as (connection, file):
+        connection.sendall(request(PURRS))
+        connection.shutdown(socket.SHUT_WR)
+        assert best(answer(file)) == "cat"
+        assert answer(file) is None
+
+
+def test_a_header_without_an_end(server):
+    with connected(server) as (connection, _):
+        connection.sendall(b"POST /v1/predict HTTP/1.1\r\nHost: 127.0.0.1\r\nA: ")
+        connection.settimeout(5)
+        with contextlib.suppress(OSError):  # closed, and told by a reset
+            for _ in range(20):
+                connection.sendall(b"a" * 10_000)
+        with contextlib.suppress(ConnectionResetError):
+            assert connection.recv(1) == b""
+
+
+def test_line_ends_alone_keep_no_connection(server, monkeypatch):
+    monkeypatch.setattr(protocol, "HEADER_SECONDS", 0.3)
+    with connected(server) as (connection, file):
+        connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+        assert answer(file)[0] == 200
+        connection.sendall(b"\r\n")
+        assert answer(file) is None
 
 
 def test_connections_that_say_no_more_are_closed(server, monkeypatch):
@@ -172,7 +240,13 @@ def test_what_was_asked_is_answered_before_the_end(serve):
     server = serve()
     held = threading.Event()
     stuck = server.service._between(held.wait)
-    with connected(server) as (connection, file), connected(server) as (idle, rest):
+    whole = request(PURRS)
+    with (
+        connected(server) as (connection, file),
+        connected(server) as (idle, rest),
+        connected(server) as (begun, third),
+    ):
+        begun.sendall(whole[:-3])
         idle.sendall(request(PURRS))
         assert answer(rest)[0] == 200
         connection.sendall(request({"text": "it purrs", "labels": ["cat"]}, "/v1/learn"))
@@ -184,6 +258,9 @@ def test_what_was_asked_is_answered_before_the_end(serve):
         found = answer(file)
         assert (found[0], found[2]["learned"]) == (200, 1)
         assert answer(file) is None
+        begun.sendall(whole[-3:])
+        assert answer(third)[2]["labels"] is not None
+        assert answer(third) is None
     assert stuck.result(10)
 
 

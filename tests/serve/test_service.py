@@ -4,6 +4,7 @@ import shutil
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,8 +14,8 @@ from labeltree.data import load as load_data
 from labeltree.eventlog import EventLog, LogError
 from labeltree.runs import train
 from labeltree.runs.run import Every
+from labeltree.serve import command, snapshots
 from labeltree.serve import service as service_module
-from labeltree.serve import snapshots
 from labeltree.serve.examples import BadRequestError, Example
 from labeltree.serve.newmodel import NewModel
 from labeltree.serve.service import BusyError, Service, UnavailableError
@@ -242,6 +243,95 @@ def test_a_model_that_fails_takes_no_more_and_the_log_has_it(tmp_path, monkeypat
     recovered = open_(tmp_path, None)
     assert recovered.version == 4
     recovered.close()
+
+
+def test_an_algorithm_of_single_labels_takes_no_sets(tmp_path):
+    new = NewModel("recall-tree", {"random_state": 0}, True, {}, True)
+    with pytest.raises(ValueError, match="recall-tree learns one label a row"):
+        open_(tmp_path, new)
+    assert not (tmp_path / "log").exists()  # a start that is refused leaves nothing
+    service = open_(tmp_path, replace(new, sets=None))
+    with pytest.raises(BadRequestError, match="expected one"):
+        service.learn([Example("a", labels=("x", "y"))]).result(10)
+    assert service.log.end == 1
+    service.close()
+
+
+def test_another_model_may_be_asked_for_until_one_has_learned(tmp_path):
+    said = []
+    open_(tmp_path).close()
+    other = NewModel("recall-tree", {"random_state": 0, "bits": 12}, True, {"hash_bits": 12}, None)
+    service = open_(tmp_path, other, tell=said.append)
+    assert service.model.facts()["algorithm"] == "recall-tree"
+    assert said == []
+    learn(service, EXAMPLES)
+    copy = crashed(tmp_path, "crashed")
+    service.close()
+    recovered = open_(copy, replace(NEW, sets=True), tell=said.append)
+    assert "has no effect: label sets" in said[0]
+    assert_same(service, recovered)
+    recovered.close()
+
+
+@pytest.mark.parametrize("first", [("a",), ("a", "b")])
+@pytest.mark.parametrize("then", [("c",), ("c", "d")])
+def test_an_example_that_is_refused_settles_nothing(tmp_path, monkeypatch, first, then):
+    fit = TextClassifier.partial_fit
+
+    def refuses(self, X, y, **given):
+        if "refused" in X:
+            raise ValueError("the model refuses")
+        return fit(self, X, y, **given)
+
+    monkeypatch.setattr(TextClassifier, "partial_fit", refuses)
+    service = open_(tmp_path)
+    jobs = [service.learn([Example("refused", labels=first)]) for _ in range(1500)]
+    jobs.append(service.learn([Example("it purrs", labels=then)]))
+    assert all(job.result(30).learned == 1 for job in jobs)
+    assert service.model.sets == (len(then) > 1)
+    copy = crashed(tmp_path, "crashed")
+    service.close()
+    recovered = open_(copy, None)
+    assert recovered.model.sets == service.model.sets
+    assert_same(service, recovered)
+    recovered.close()
+
+
+def test_a_link_to_a_model_has_its_log(tmp_path):
+    service = command.open_service(tmp_path / "m.labeltree", None, NEW)
+    learn(service, EXAMPLES[:3])
+    service.snapshot()
+    (tmp_path / "link").symlink_to(tmp_path / "m.labeltree")
+    with pytest.raises(LogError, match="another process"):
+        command.open_service(tmp_path / "link", None, NEW)
+    service.close()
+
+
+def test_a_snapshot_is_due_before_recovery_would_take_long(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(snapshots.time, "monotonic", lambda: now[0])
+    schedule = snapshots.Schedule(Every(examples=1000))
+    assert [schedule.due(10, 1.5) for _ in range(3)] == [False, False, True]
+    schedule.begin()
+    now[0] = 2.0  # it took two seconds, so the next one waits for six
+    schedule.end()
+    assert not schedule.due(10, 10.0)
+    now[0] = 7.0
+    assert schedule.due(10, 0.0)
+    schedule.begin()
+    schedule.end()
+    assert [schedule.due(500, 0.1), schedule.due(460, 0.1)] == [False, True]  # as asked for
+    assert schedule.due(1, 0.1)  # until it is begun
+    schedule.begin()
+    assert not schedule.due(1, 0.1)
+
+
+def test_what_a_killed_snapshot_has_left_is_removed(tmp_path):
+    open_(tmp_path).close()
+    left = tmp_path / "log" / ".snapshot-00000000000000000051.labeltree.ab.labeltree-partial"
+    left.write_bytes(b"half of a model")
+    open_(tmp_path).close()
+    assert not left.exists()
 
 
 def test_what_comes_while_a_snapshot_is_written_is_learned(tmp_path, monkeypatch):

@@ -64,7 +64,9 @@ def serve_model(
         tell=_tell,
     )
     facts = service.model.facts()
-    row = '{"text": "it purrs"}' if facts["text"] else '{"features": {"3": 1.0}}'
+    row = '{"features": {"name": 1.0}}' if facts["names"] else '{"features": {"3": 1.0}}'
+    if facts["text"]:
+        row = '{"text": "it purrs"}'
     known = (
         f"{counted(facts['labels'], 'label')}, {counted(facts['examples'], 'example')} learned"
         if facts["examples"]

@@ -98,6 +98,7 @@ class _Unread(io.RawIOBase):
 
     def __init__(self, file: Any) -> None:
         self._readinto = _reader(file)
+        self.name = getattr(file, "name", "")
         self.head = b""
         scrap = memoryview(bytearray(_HEAD))
         while len(self.head) < _HEAD and _may_be_compressed(self.head):

@@ -284,6 +284,12 @@ class Training:
         rows = piece.rows
         if isinstance(rows.X, Texts) and isinstance(self.clf, OnlineClassifier):
             self._expect_text()  # as the columns of the first rows have told
+        if not isinstance(rows.X, Texts) and isinstance(self.clf, TextClassifier):
+            given = ", ".join("--" + name.replace("_", "-") for name in self.text_options)
+            raise ValueError(
+                f"{', '.join(run.data)}: the rows have features and no text, which "
+                f"{given or 'the model'} is for"
+            )
         self._check_labels(piece)
         if not self.learned:
             self.clf.begin_pass(again=False, more=run.passes > 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs
 
@@ -9,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from labeltree.serve.examples import BadRequestError, Example, parse_json
+from labeltree.serve.examples import MOST_EXAMPLES, BadRequestError, Example, parse_json
 from labeltree.serve.replies import read_body, reply
 
 if TYPE_CHECKING:
@@ -42,7 +43,9 @@ class Projects:
     async def suggest(self, request: Request) -> Response:
         """Answer ``POST /v1/projects/{id}/suggest``."""
         fields = _fields(await read_body(request))
-        text = fields.get("text", [""])[0]
+        if "text" not in fields:
+            raise BadRequestError("text is missing, expected a form with text=...", "text")
+        text = fields["text"][0]
         limit = _number(fields, "limit", 10, int, MOST_LIMIT)
         threshold = _number(fields, "threshold", 0.0, float, 1.0)
         form = self._api.service.model.form
@@ -57,8 +60,20 @@ class Projects:
 
     async def learn(self, request: Request) -> Response:
         """Answer ``POST /v1/projects/{id}/learn``."""
-        body = await read_body(request)
+        examples = await asyncio.to_thread(self._examples, await read_body(request))
+        if examples:
+            await self._api.learned(examples)
+        return Response(status_code=204)
+
+    def _examples(self, body: bytes) -> list[Example]:
         documents = parse_json(body, list)
+        if len(documents) > MOST_EXAMPLES:
+            raise BadRequestError(
+                f"there are {len(documents):,} documents, expected {MOST_EXAMPLES:,} at most; "
+                "send several requests",
+                "body",
+                "too_large",
+            )
         model = self._api.service.model
         examples: list[Example] = []
         for i, document in enumerate(documents):
@@ -71,14 +86,13 @@ class Projects:
             one = {"text": document.get("text"), "labels": labels}
             examples.append(model.form.parse(one, where, labelled=True))
             model.require(examples[-1], where)
-        if examples:
-            await self._api.learned(examples)
-        return Response(status_code=204)
+        return examples
 
 
 def _fields(body: bytes) -> dict[str, list[str]]:
     try:
-        return parse_qs(body.decode("utf-8", "replace"), max_num_fields=100)
+        text = body.decode("utf-8", "replace")
+        return parse_qs(text, max_num_fields=100, keep_blank_values=True)
     except ValueError:
         raise BadRequestError("the form has more than 100 fields", "body") from None
 
@@ -89,7 +103,9 @@ def _number(fields: dict[str, list[str]], name: str, default: Any, kind: Any, mo
     except ValueError:
         value = -1
     if not 0 <= value <= most:
-        raise BadRequestError(f"{name} is none from 0 to {most}", name)
+        raise BadRequestError(
+            f"{name} is {fields[name][0][:40]!r}, expected a number from 0 to {most}", name
+        )
     return value
 
 

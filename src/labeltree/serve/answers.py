@@ -46,16 +46,29 @@ class Answers:
             together = [example for examples, _ in taken for example in examples]
             try:
                 answers = await loop.run_in_executor(self._threads, self._predict, together, k)
-            except Exception as error:
-                for _, done in taken:
-                    if not done.done():
-                        done.set_exception(error)
+            except Exception:
+                for examples, done in taken:
+                    await self._answer_alone(examples, k, done)
                 continue
             begin = 0
             for examples, done in taken:
                 if not done.done():  # unless whoever asked has gone away
                     done.set_result(answers[begin : begin + len(examples)])
                 begin += len(examples)
+
+    async def _answer_alone(
+        self, examples: Sequence[Example], k: int, done: asyncio.Future[list[Answer]]
+    ) -> None:
+        """Answer one request that was asked with others: what is wrong with it is its own."""
+        loop = asyncio.get_running_loop()
+        try:
+            answer = await loop.run_in_executor(self._threads, self._predict, examples, k)
+        except Exception as error:
+            if not done.done():
+                done.set_exception(error)
+        else:
+            if not done.done():
+                done.set_result(answer)
 
     def close(self) -> None:
         """Start nothing more."""

@@ -128,6 +128,7 @@ class Api:
 
     async def learn_request(self, request: Request) -> Response:
         """Answer ``POST /v1/learn``, with its options."""
+        _only_options(request, "predict")
         given = request.query_params.get("predict")
         k = 0 if given is None else count({"predict": _integer(given)}, "predict", 0, MOST_K)
         return await self.learn(await read_body(request), k)
@@ -160,6 +161,7 @@ class Api:
 
     async def labels(self, request: Request) -> Response:
         """Answer ``GET /v1/labels``."""
+        _only_options(request, "query", "limit")
         query = request.query_params.get("query", "")[:200]
         limit = count(
             {"limit": _integer(request.query_params.get("limit", "20"))}, "limit", 20, MOST_LIMIT
@@ -295,6 +297,15 @@ def _known_page(page: Handler) -> Handler:
         return await page(request)
 
     return known
+
+
+def _only_options(request: Request, *known: str) -> None:
+    """Raise if an address has an option that means nothing."""
+    for name in request.query_params:
+        if name not in known:
+            raise BadRequestError(
+                f"there is an option {name[:40]!r}, expected {' or '.join(known)}", name[:40]
+            )
 
 
 def _integer(text: str) -> Any:

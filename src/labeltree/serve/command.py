@@ -89,7 +89,8 @@ def open_service(
     if log is None:
         if model is None:
             raise ValueError("give a model file, or --log and what to make a model from")
-        log = model.with_name(model.name + ".log")
+        target = model.resolve()  # one log, whatever link the model is given by
+        log = target.with_name(target.name + ".log")
     return Service.open(
         model,
         log,

@@ -18,7 +18,7 @@ LONGEST_ID = 200
 MOST_FEATURES = 100_000  # of an example
 
 _KNOWN = frozenset({"text", "features", "indices", "values", "labels", "weight", "id"})
-_LARGEST = 3.4e38  # of a float of 32 bits
+_LARGEST = 3e38  # of a float of 32 bits
 _INT = 1 << 63
 
 
@@ -155,7 +155,8 @@ class Form:
             numbers = [self._index(index, where) for index, _ in pairs]
         known: dict[int, float] = {}
         for index, (_, value) in zip(numbers, pairs, strict=True):
-            known[index] = _number(value, where + "features") + known.get(index, 0.0)
+            number = _number(value, where + "features") + known.get(index, 0.0)
+            known[index] = _number(number, where + "features")
         order = sorted(known)
         return None, tuple(order), tuple(known[index] for index in order)
 
@@ -275,7 +276,7 @@ def _id(body: dict[str, Any], where: str) -> str | None:
         return None
     if not isinstance(value, str) or not 0 < len(value) <= LONGEST_ID or not value.isprintable():
         raise BadRequestError(
-            f"id is {_kind(value)}, expected a string of 1 to {LONGEST_ID} printable characters",
+            f"id is {_short(value)}, expected a string of 1 to {LONGEST_ID} printable characters",
             where + "id",
         )
     return value

@@ -79,6 +79,8 @@ class Guard:
 
     def refused(self, path: str, headers: Mapping[bytes, bytes]) -> Response | None:
         """Return why a request is not let in, None if it is."""
+        if not path.isprintable():  # "/v1/learn\n" would be another path here than for the router
+            return problem(404, "not_found", "there is nothing at an address with line ends")
         if not path.startswith(("/v1/", "/metrics")):
             return None
         host = headers.get(b"host", b"").decode("latin-1")

@@ -20,7 +20,7 @@ from labeltree.labels import Label
 from labeltree.progress import Progress
 from labeltree.runs.labelcounts import add_counts
 from labeltree.runs.notes import notes_of
-from labeltree.runs.training import DEFAULT_FEATURES
+from labeltree.runs.training import DEFAULT_FEATURES, takes_sets
 from labeltree.serve.examples import BadRequestError, Example, Form
 
 TOGETHER = 64  # examples that are learned while nobody else may ask
@@ -50,6 +50,8 @@ class ServedModel:
         self.clf = clf
         self.notes = notes or {}
         self.attached = attached or {}
+        if sets is None and not takes_sets(classifier_of(clf)):
+            sets = False
         self.sets = clf.multilabel_ if self.learned else sets  # None: the first example will tell
         counts = self.notes.get("label_counts") or []
         self._counts = np.array(counts, np.int64)
@@ -98,6 +100,7 @@ class ServedModel:
             "labels": self.labels,
             "text": self.form.text,
             "features": self.form.features,
+            "names": self.form.hash_bits is not None,
             "sets": self.sets,
             "algorithm": name_of(type(classifier_of(self.clf))),
             "compiled": self.compiled,
@@ -111,7 +114,7 @@ class ServedModel:
         if self.sets is False and len(example.labels) != 1:
             raise BadRequestError(
                 f"there are {len(example.labels)} labels, expected one: the model learns one label "
-                "a row",
+                "a row, and a new one sets of them if it is started with --label-sets",
                 where + "labels",
             )
 
@@ -134,11 +137,12 @@ class ServedModel:
         self._note()
 
     def _learn(self, examples: Sequence[Example]) -> None:
-        if self.sets is None:
-            self.sets = len(examples[0].labels) > 1
-        y = [list(one.labels) if self.sets else one.labels[0] for one in examples]
+        sets = len(examples[0].labels) > 1 if self.sets is None else self.sets
+        y = [list(one.labels) if sets else one.labels[0] for one in examples]
         weight = np.array([one.weight for one in examples], np.float32)
         self.clf.partial_fit(self._rows(examples), y, sample_weight=weight)
+        if self.learned:
+            self.sets = sets
         labels = [label for one in examples for label in one.labels if one.weight > 0]
         self._counts = add_counts(self._counts, self.clf, labels)
 

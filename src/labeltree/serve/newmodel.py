@@ -8,6 +8,7 @@ from typing import Any
 
 from labeltree.algorithms import DEFAULT_ALGORITHM, estimator_class, name_of
 from labeltree.estimators import TextClassifier, classifier_of
+from labeltree.runs.training import takes_sets
 from labeltree.serve.model import ServedModel
 
 
@@ -25,6 +26,11 @@ class NewModel:
         """Make the model."""
         estimator = estimator_class(self.algorithm)(**self.params)
         estimator.check_params()
+        if self.sets and not takes_sets(estimator):
+            raise ValueError(
+                f"{self.algorithm} learns one label a row; leave --label-sets out, or give "
+                "another --algorithm"
+            )
         if not self.text:
             return ServedModel(estimator, sets=self.sets)
         clf = TextClassifier(estimator, **self.text_options)

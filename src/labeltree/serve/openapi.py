@@ -125,6 +125,7 @@ SCHEMAS: dict[str, Any] = {
             "labels": _COUNT,
             "text": {"type": "boolean"},
             "features": _COUNT,
+            "names": {"type": "boolean", "description": "Whether features have names."},
             "sets": {"type": ["boolean", "null"]},
             "algorithm": {"type": "string"},
             "compiled": {"type": "boolean"},

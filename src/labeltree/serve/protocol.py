@@ -29,14 +29,15 @@ class Protocol(HttpToolsProtocol):
     """
 
     _head_by = _body_by = _read_by = math.inf  # when the client must have done its part
-    _head = 0  # bytes of the head
+    _head = _unparsed = 0  # bytes of the head
     _often: str | None = None  # the path of a request that is answered here
     _last = False  # whether nothing more is answered on this connection
+    _refusal: Response | None = None  # what is said after all answers
 
     def __init__(self, guard: Guard, **given: Any) -> None:
         super().__init__(**given)
         self._guard = guard
-        self._body: list[bytes] = []
+        self._body = bytearray()
         self._answering: list[asyncio.Task[None]] = []  # in the order of their requests
 
     def connection_made(self, transport: Any) -> None:
@@ -52,6 +53,20 @@ class Protocol(HttpToolsProtocol):
             self._refuse(problem(408, "too_slow", "the body did not arrive in time", "body"))
         elif now > self._head_by:
             self._give_up()
+
+    def data_received(self, data: bytes) -> None:
+        """Take what has come; an unfinished head has its time, and its size."""
+        super().data_received(data)
+        if self._head_by == self._body_by == math.inf and not self._busy:
+            self._head_by = self.loop.time() + HEADER_SECONDS
+        self._unparsed = self._unparsed + len(data) if self._head_by < math.inf else 0
+        if self._unparsed > HEAD_BYTES:
+            self._give_up()
+
+    def eof_received(self) -> bool:  # type: ignore[override]
+        """Answer a client that has said all it will, and waits."""
+        self._last = self._last or bool(self._answering)
+        return bool(self._answering)
 
     def on_message_begin(self) -> None:
         """Wait for the head of another request."""
@@ -86,8 +101,8 @@ class Protocol(HttpToolsProtocol):
             if not self._last:
                 super().on_body(body)
             return
-        self._body.append(body)
-        if sum(map(len, self._body)) > MOST_BYTES:
+        self._body += body
+        if len(self._body) > MOST_BYTES:
             self._refuse(too_large())
 
     def on_message_complete(self) -> None:
@@ -98,8 +113,8 @@ class Protocol(HttpToolsProtocol):
                 super().on_message_complete()
             return
         before = self._answering[-1] if self._answering else None
-        answering = self._answer(self._often, b"".join(self._body), before)
-        self._often, self._body = None, []
+        answering = self._answer(self._often, bytes(self._body), before)
+        self._often, self._body = None, bytearray()
         task = self.loop.create_task(answering)
         self._answering.append(task)
         self.tasks.add(task)
@@ -116,10 +131,12 @@ class Protocol(HttpToolsProtocol):
         """Write on."""
         self._read_by = math.inf
         super().resume_writing()
+        if not self._answering:
+            self.flow.resume_reading()
 
     def shutdown(self) -> None:
         """Answer what was asked, and close."""
-        if self._answering:
+        if self._answering or self._often is not None:
             self._last = True
         else:
             super().shutdown()
@@ -127,6 +144,12 @@ class Protocol(HttpToolsProtocol):
     def send_400_response(self, msg: str) -> None:
         """Refuse what is not HTTP in the form of all other answers."""
         self._refuse(problem(400, "bad_request", msg))
+
+    @property
+    def _busy(self) -> bool:
+        """Whether the client waits for an answer of the application."""
+        waits = self.cycle is not None and not self.cycle.response_complete
+        return bool(self._answering or self.pipeline or waits)
 
     def _path_asked_often(self) -> str | None:
         """Return the path of a request that can be answered here, None if it cannot."""
@@ -147,20 +170,34 @@ class Protocol(HttpToolsProtocol):
         return path
 
     async def _answer(self, path: str, body: bytes, before: asyncio.Task[None] | None) -> None:
-        answer = await self._guard.answer(path, body)
         if before is not None and not before.done():
             await asyncio.wait([before])
+        await self.flow.drain()  # a client that does not read is answered no more
+        try:
+            answer = await self._guard.answer(path, body)
+        except BaseException:  # cancelled
+            self.transport.abort()
+            raise
         self._answering.pop(0)
-        if not self._answering:
+        if self._answering:
+            self._write(answer, last=False)
+            return
+        self._write(answer, last=self._last and self._refusal is None)
+        if self._refusal is not None:
+            self._write(self._refusal, last=True)
+        if not self.flow.write_paused:
             self.flow.resume_reading()
+        if self._body_by == math.inf:
             self._head_by = self.loop.time() + IDLE_SECONDS
-        self._write(answer, last=self._last and not self._answering)
 
     def _refuse(self, answer: Response) -> None:
-        """Answer past everything else, and close."""
-        self._often, self._last, self._body = None, True, []
+        """Answer, past everything else but what was asked before, and close."""
+        self._often, self._last, self._body = None, True, bytearray()
         self._head_by = self._body_by = math.inf
-        self._write(answer, last=True)
+        if self._answering:
+            self._refusal = answer
+        else:
+            self._write(answer, last=True)
 
     def _write(self, answer: Response, *, last: bool) -> None:
         if self.transport.is_closing():

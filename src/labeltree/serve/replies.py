@@ -58,7 +58,7 @@ def told(answer: Answer, threshold: float = 0.0) -> list[dict[str, Any]]:
 
 def reply(content: dict[str, Any], status: int = 200) -> Response:
     """Return JSON."""
-    return JsonResponse(_encode(content).encode(), status)
+    return JsonResponse(_encode(content).encode(errors="replace"), status)
 
 
 def problem(status: int, type_: str, detail: str, where: str = "") -> Response:

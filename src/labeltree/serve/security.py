@@ -56,7 +56,7 @@ def host_name(host: str) -> str:
 @functools.lru_cache(16)
 def is_local(host: str) -> bool:
     """Tell whether only this machine can reach an address."""
-    if host == "localhost":
+    if host.lower() == "localhost":
         return True
     try:
         return ipaddress.ip_address(host).is_loopback

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import logging
 import queue
+import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, wait
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from labeltree.serve.examples import BadRequestError, Example
 from labeltree.serve.model import Answer, ServedModel
 from labeltree.serve.newmodel import NewModel
 from labeltree.serve.recentids import RecentIds
+from labeltree.treeview import counted
 
 MOST_WAITING = 20_000  # examples
 _log = logging.getLogger(__name__)
@@ -79,14 +81,15 @@ class Service:
         self.on_learned: Callable[[Sequence[Example], list[Answer] | None], None] | None = None
         self.wants_answers: Callable[[], bool] = lambda: False
         self._ids = ids or RecentIds()
-        self._target, self._every, self._sync_seconds = target, every or Every(), sync_seconds
+        self._target, self._sync_seconds = target, sync_seconds
+        self._schedule = snapshots.Schedule(every or Every())
         self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         self._waiting = 0
         self._counting = threading.Lock()
         self._closing = False
         self._failed: str | None = None
         self._snapshot_at = -1 if log is None else log.end
-        self._writer = ThreadPoolExecutor(1, thread_name_prefix="labeltree-write")
+        self._writing = threading.Lock()
         self._written: Future[snapshots.Snapshot] | None = None
         self._thread = threading.Thread(target=self._work, name="labeltree-learn", daemon=True)
         if log is not None:
@@ -103,6 +106,7 @@ class Service:
         **options: Any,
     ) -> Service:
         """Go on with the model of a log, or with a model that has none yet."""
+        created = not folder.exists()
         log = EventLog(folder)
         try:
             snapshots.check(log)
@@ -115,9 +119,12 @@ class Service:
             records = log.read(position)
             known = model is not None or log.end > 0
             if model is None:
-                model = _started(log, records, new)
+                model, records = _started(log, records, new)
             if known and new is not None and (unused := new.unused(model)):
-                tell(f"the model is there already, and stays without: {', '.join(unused)}")
+                tell(
+                    "the model is there already, and what was asked of a new one has no effect: "
+                    f"{', '.join(unused)}"
+                )
             started, replayed = time.monotonic(), 0
             while batch := list(islice(records, _REPLAYED)):
                 examples = [Example.from_json(json.loads(record)) for record in batch]
@@ -128,12 +135,15 @@ class Service:
                 replayed += len(batch)
             if replayed:
                 seconds = time.monotonic() - started
-                tell(f"learned {replayed:,} examples of the log again in {seconds:.1f} s")
+                what = counted(replayed, "example")
+                tell(f"learned {what} of the log again in {seconds:.1f} s")
             service = cls(model, log, ids=ids, target=target, **options)
             service._snapshot_at = position
             return service
         except BaseException:
             log.close()
+            if created and not log.end:
+                shutil.rmtree(folder, ignore_errors=True)
             raise
 
     @property
@@ -157,7 +167,8 @@ class Service:
         job = Job(examples, predict)
         with self._counting:
             if self.log is None:
-                raise ReadOnlyError("this server only answers: it was started read-only")
+                why = "its model is compiled" if self.model.compiled else "it was started read-only"
+                raise ReadOnlyError(f"this server only answers: {why}")
             if self._closing or self._failed:
                 raise UnavailableError(self._failed or "the server is stopping")
             if self._waiting and self._waiting + len(examples) > MOST_WAITING:
@@ -189,8 +200,7 @@ class Service:
         if self._written is not None:
             wait([self._written])
         if self._failed is None and self.log.end > self._snapshot_at and self.model.learned:
-            self._begin_snapshot()
-        self._writer.shutdown()
+            wait([self._begin_snapshot()])
         self.log.close()
 
     def _between(self, action: Callable[[], Any]) -> Future[Any]:
@@ -206,18 +216,27 @@ class Service:
         """Copy the model as it is; another thread writes it while this one learns on."""
         assert self.log is not None
         contents = snapshots.contents(self.model, self._ids, self.log)
-        self._written = self._writer.submit(self._write_snapshot, contents)
+        self._schedule.begin()
+        self._written = Future()
+        # Not a pool, whose threads the end of the process would wait for.
+        given = contents, self._written
+        threading.Thread(target=self._write_snapshot, args=given, daemon=True).start()
         return self._written
 
-    def _write_snapshot(self, contents: modelfile.Contents) -> snapshots.Snapshot:
+    def _write_snapshot(
+        self, contents: modelfile.Contents, done: Future[snapshots.Snapshot]
+    ) -> None:
         assert self.log is not None
         try:
-            written = snapshots.write(contents, self.log, self._target)
-        except Exception as error:
+            with self._writing:
+                written = snapshots.write(contents, self.log, self._target)
+        except BaseException as error:
             _log.warning("no snapshot was written, the log has everything: %s", error)
-            raise
+            done.set_exception(error)
+            return
         self._snapshot_at = written.position
-        return written
+        self._schedule.end()
+        done.set_result(written)
 
     def _work(self) -> None:
         """Take what has queued, over and over."""
@@ -228,17 +247,19 @@ class Service:
             with self._counting:
                 self._waiting -= examples
             learning = [job for job in learning if job.done.set_running_or_notify_cancel()]
+            started = time.monotonic()
             try:
                 self._learn(learning)
             except BaseException as error:
                 self._fail(error, learning)
+            due = self._schedule.due(examples, time.monotonic() - started)
             for job in jobs:
                 if job is not None and job.action is not None:
                     _settle(job, job.action)
             if None in jobs:
                 return
             writing = self._written is not None and not self._written.done()
-            if self._every.due(examples) and not writing and not self._failed:
+            if due and self.model.learned and not writing and not self._failed:
                 try:
                     self._begin_snapshot()
                 except Exception:
@@ -271,18 +292,16 @@ class Service:
         return jobs
 
     def _learn(self, jobs: list[Job]) -> None:
+        """Log and learn; the first example that is learned settles whether rows have sets."""
+        while jobs and self.model.sets is None:
+            self.model.sets = len(jobs[0].examples[0].labels) > 1  # to check the others by
+            self._learn_together(jobs[:1], settled=False)
+            jobs = jobs[1:]
+        if jobs:
+            self._learn_together(jobs, settled=True)
+
+    def _learn_together(self, jobs: list[Job], *, settled: bool) -> None:
         assert self.log is not None
-        if not jobs:
-            return
-        if self.model.sets is None:  # as it will be settled when the log is learned again
-            self.model.sets = len(jobs[0].examples[0].labels) > 1
-            try:
-                self._learn(jobs[:1])
-            finally:
-                if not self.model.learned:
-                    self.model.sets = None
-            self._learn(jobs[1:])
-            return
         kept: list[tuple[Job, list[Example]]] = []
         seen: set[str] = set()
         for job in jobs:
@@ -311,6 +330,9 @@ class Service:
                     UnavailableError(f"the log cannot be written: {error.strerror}")
                 )
             return
+        finally:
+            if not settled:  # the model settles it, now as when the log is learned again
+                self.model.sets = None
         self.model.learn(examples)
         for example in examples:
             if example.id is not None:
@@ -337,21 +359,30 @@ class Service:
         return answers
 
 
-def _started(log: EventLog, records: Iterator[bytes], new: NewModel | None) -> ServedModel:
-    """Return the model that a log begins with, or begin a log with a new one."""
-    if log.end == 0:
-        if new is None:
-            raise LogError(f"{log.folder}: there is no model, and nothing to make one from")
+def _started(
+    log: EventLog, records: Iterator[bytes], new: NewModel | None
+) -> tuple[ServedModel, Iterator[bytes]]:
+    """Return the model that a log begins with, or begin a log with a new one; and what follows.
+
+    As long as nothing was learned, another model may be asked for: the last one counts.
+    """
+    model = None
+    for record in records:
+        start = json.loads(record).get("start")
+        if start is None:
+            if model is not None:
+                return model, chain([record], records)
+            raise LogError(
+                f"{log.folder}: the log goes on from a model that is missing; give the model file"
+            )
+        model = NewModel(**start).make()
+    if model is None and new is None:
+        raise LogError(f"{log.folder}: there is no model, and nothing to make one from")
+    if new is not None and (model is None or new.unused(model)):
         model = new.make()
         log.append([new.to_json()])
-        next(records, None)
-        return model
-    start = json.loads(next(records)).get("start")
-    if start is None:
-        raise LogError(
-            f"{log.folder}: the log goes on from a model that is missing; give the model file"
-        )
-    return NewModel(**start).make()
+    assert model is not None
+    return model, iter(())
 
 
 def _settle(job: Job, action: Callable[[], Any]) -> None:

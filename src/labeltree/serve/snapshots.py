@@ -6,16 +6,47 @@ import contextlib
 import json
 import os
 import shutil
+import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from labeltree import modelfile
 from labeltree.eventlog import EventLog, LogError
+from labeltree.runs.run import Every
 from labeltree.serve.model import ServedModel
 from labeltree.serve.recentids import RecentIds
 
 KEPT = 2
 BASE = 1  # the records that the model has learned which a log goes on from: that which names it
+
+
+RECOVERY_SECONDS = 4.0  # that the rest of a log may take to be learned again
+_REST = 3  # times as long as a snapshot took there is none, unless it was asked for
+
+
+class Schedule:
+    """Tells when a snapshot is due: as asked for, and before recovery would take long."""
+
+    def __init__(self, every: Every) -> None:
+        self._every = every
+        self._owed = False
+        self._behind = 0.0  # seconds of learning that no snapshot has
+        self._begun, self._took = time.monotonic(), 0.0
+
+    def due(self, examples: int, seconds: float) -> bool:
+        """Tell whether it is time, now that so many more examples were learned in so long."""
+        self._behind += seconds
+        self._owed |= self._every.due(examples)
+        rested = time.monotonic() - self._begun >= _REST * self._took
+        return self._owed or (self._behind >= RECOVERY_SECONDS and rested)
+
+    def begin(self) -> None:
+        """Note that a snapshot has the model as it is now."""
+        self._owed, self._behind, self._begun = False, 0.0, time.monotonic()
+
+    def end(self) -> None:
+        """Note that it is written."""
+        self._took = time.monotonic() - self._begun
 
 
 class Snapshot(NamedTuple):
@@ -70,9 +101,10 @@ def of(log: EventLog) -> list[Snapshot]:
 
 
 def check(log: EventLog) -> None:
-    """Raise if the log is gone that snapshots are of; remove what downloads have left."""
-    for path in log.folder.glob("*.labeltree-download"):
-        path.unlink(missing_ok=True)
+    """Raise if the log is gone that snapshots are of; remove what a killed process has left."""
+    for pattern in ("*.labeltree-download", ".snapshot-*.labeltree-partial"):
+        for path in log.folder.glob(pattern):
+            path.unlink(missing_ok=True)
     if not log.end and of(log):
         raise LogError(
             f"{log.folder}: there are snapshots, and no records: the segments of the log are "

@@ -101,10 +101,13 @@ function readInput() {
   if (model.text) return { text: $("text").value };
   const features = {};
   for (const pair of typed.split(/\s+/)) {
-    const [, index, value] = pair.match(/^(\d+):([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)$/i) ?? [];
-    if (!index) throw new Refusal(`Write pairs such as 3:1. “${pair}” is not one.`);
-    if (Number(index) in features) throw new Refusal(`Feature ${index} is there twice.`);
-    features[Number(index)] = Number(value);
+    const [, given, value] = pair.match(/^([^:|]+):([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)$/i) ?? [];
+    if (!given || (!model.names && !/^\d+$/.test(given))) {
+      throw new Refusal(`Write pairs such as ${model.names ? "name:1" : "3:1"}. “${pair}” is not one.`);
+    }
+    const index = model.names ? given : Number(given);
+    if (Object.hasOwn(features, index)) throw new Refusal(`Feature ${index} is there twice.`);
+    features[index] = Number(value);
   }
   return { features };
 }
@@ -338,7 +341,7 @@ async function start() {
   $("teaching").hidden = !teaches;
   $("set").hidden = !model.sets;
   $("text-label").textContent = model.text ? "Text" : "Features";
-  $("text-hint").append(model.text ? "" : "Pairs such as 3:1 17:0.5. ",
+  $("text-hint").append(model.text ? "" : `Pairs such as ${model.names ? "name:1 space^other:0.5" : "3:1 17:0.5"}. `,
     teaches ? make("span", { class: "keys" }, `${enter} Shift Enter starts a new line.`) : "This model is read-only.");
   rows = Array.from({ length: SUGGESTED }, makeRow);
   $("suggested").append(...rows.map(({ item }) => item));
