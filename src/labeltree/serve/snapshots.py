@@ -20,7 +20,7 @@ KEPT = 2
 BASE = 1  # the records that the model has learned which a log goes on from: that which names it
 
 
-RECOVERY_SECONDS = 4.0  # that the rest of a log may take to be learned again
+RECOVERY_SECONDS = 60.0  # that the rest of a log may take to be learned again
 _REST = 3  # times as long as a snapshot took there is none, unless it was asked for
 
 
