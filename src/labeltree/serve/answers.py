@@ -13,6 +13,7 @@ SMALL = 64  # examples of a request that waits for others
 TOGETHER = 512  # examples that are predicted at once
 
 Predict = Callable[[Sequence[Example], int], list[Answer]]
+Asked = tuple[Sequence[Example], asyncio.Future[list[Answer]]]
 
 
 class Answers:
@@ -21,7 +22,7 @@ class Answers:
     def __init__(self, predict: Predict) -> None:
         self._predict = predict
         self._threads = ThreadPoolExecutor(2, thread_name_prefix="labeltree-predict")
-        self._waiting: dict[int, list[tuple[Sequence[Example], asyncio.Future[list[Answer]]]]] = {}
+        self._waiting: dict[int, list[Asked]] = {}
         self._running: asyncio.Task[None] | None = None
 
     async def ask(self, examples: Sequence[Example], k: int) -> list[Answer]:
@@ -36,39 +37,32 @@ class Answers:
         return await done
 
     async def _run(self) -> None:
-        loop = asyncio.get_running_loop()
         while self._waiting:
             k, asked = next(iter(self._waiting.items()))
             taken = asked[:TOGETHER]
             del asked[:TOGETHER]
             if not asked:
                 del self._waiting[k]
-            together = [example for examples, _ in taken for example in examples]
-            try:
-                answers = await loop.run_in_executor(self._threads, self._predict, together, k)
-            except Exception:
-                for examples, done in taken:
-                    await self._answer_alone(examples, k, done)
-                continue
-            begin = 0
-            for examples, done in taken:
-                if not done.done():  # unless whoever asked has gone away
-                    done.set_result(answers[begin : begin + len(examples)])
-                begin += len(examples)
+            await self._answer(taken, k)
 
-    async def _answer_alone(
-        self, examples: Sequence[Example], k: int, done: asyncio.Future[list[Answer]]
-    ) -> None:
-        """Answer one request that was asked with others: what is wrong with it is its own."""
+    async def _answer(self, asked: list[Asked], k: int) -> None:
+        """Answer requests together; if that fails, each alone: what is wrong is its own."""
         loop = asyncio.get_running_loop()
+        together = [example for examples, _ in asked for example in examples]
         try:
-            answer = await loop.run_in_executor(self._threads, self._predict, examples, k)
+            answers = await loop.run_in_executor(self._threads, self._predict, together, k)
         except Exception as error:
-            if not done.done():
-                done.set_exception(error)
-        else:
-            if not done.done():
-                done.set_result(answer)
+            if len(asked) > 1:
+                for one in asked:
+                    await self._answer([one], k)
+            elif not asked[0][1].done():
+                asked[0][1].set_exception(error)
+            return
+        begin = 0
+        for examples, done in asked:
+            if not done.done():  # unless whoever asked has gone away
+                done.set_result(answers[begin : begin + len(examples)])
+            begin += len(examples)
 
     def close(self) -> None:
         """Start nothing more."""

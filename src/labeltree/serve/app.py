@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
 import os
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -55,8 +54,6 @@ _PAGE = {
     "page.js": "text/javascript",
     "progress.js": "text/javascript",
 }
-
-_log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 Handler = Callable[[Request], Awaitable[Response]]

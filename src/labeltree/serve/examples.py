@@ -18,7 +18,7 @@ LONGEST_ID = 200
 MOST_FEATURES = 100_000  # of an example
 
 _KNOWN = frozenset({"text", "features", "indices", "values", "labels", "weight", "id"})
-_LARGEST = 3e38  # of a float of 32 bits
+_LARGEST = 3e38  # below that of a float of 32 bits, as readers of data have it
 _INT = 1 << 63
 
 
@@ -155,8 +155,10 @@ class Form:
             numbers = [self._index(index, where) for index, _ in pairs]
         known: dict[int, float] = {}
         for index, (_, value) in zip(numbers, pairs, strict=True):
-            number = _number(value, where + "features") + known.get(index, 0.0)
-            known[index] = _number(number, where + "features")
+            number = _number(value, where + "features")
+            if index in known:
+                number = _number(known[index] + number, where + "features")
+            known[index] = number
         order = sorted(known)
         return None, tuple(order), tuple(known[index] for index in order)
 

@@ -57,7 +57,9 @@ class Protocol(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         """Take what has come; an unfinished head has its time, and its size."""
         super().data_received(data)
-        if self._head_by == self._body_by == math.inf and not self._busy:
+        if self._head_by == self._body_by == math.inf and not (
+            self._answering or self._application_answers
+        ):
             self._head_by = self.loop.time() + HEADER_SECONDS
         self._unparsed = self._unparsed + len(data) if self._head_by < math.inf else 0
         if self._unparsed > HEAD_BYTES:
@@ -146,18 +148,17 @@ class Protocol(HttpToolsProtocol):
         self._refuse(problem(400, "bad_request", msg))
 
     @property
-    def _busy(self) -> bool:
-        """Whether the client waits for an answer of the application."""
+    def _application_answers(self) -> bool:
+        """Whether the client waits for an answer that is not given here."""
         waits = self.cycle is not None and not self.cycle.response_complete
-        return bool(self._answering or self.pipeline or waits)
+        return waits or bool(self.pipeline)
 
     def _path_asked_often(self) -> str | None:
         """Return the path of a request that can be answered here, None if it cannot."""
         path = self.url.decode("latin-1")
-        waiting = self.pipeline or (self.cycle is not None and not self.cycle.response_complete)
         if (
             path not in self._guard.often
-            or waiting
+            or self._application_answers
             or self._last
             or self.expect_100_continue
             or self.parser.get_method() != b"POST"
