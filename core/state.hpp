@@ -24,7 +24,7 @@ class StateVisitor {
   virtual bool restoring() const = 0;
 
   // Set if a form for prediction only is to be saved: what is needed for learning is left out, and
-  // weights of at most this magnitude are dropped.
+  // so are weights, as long as this share of what they matter is kept.
   virtual std::optional<float> freezing() const = 0;
 
   virtual void array(const std::string& name, std::vector<float>& values) = 0;
@@ -32,7 +32,11 @@ class StateVisitor {
   virtual void array(const std::string& name, std::vector<std::uint32_t>& values) = 0;
   virtual void array(const std::string& name, std::vector<std::uint64_t>& values) = 0;
 
+  // Numbers of which each is larger than the one before.
+  virtual void ascending(const std::string& name, std::vector<std::uint64_t>& values) = 0;
+
   // An array that may stay where it is.
+  virtual void shared(const std::string& name, SharedArray<std::uint8_t>& values) = 0;
   virtual void shared(const std::string& name, SharedArray<std::uint16_t>& values) = 0;
   virtual void shared(const std::string& name, SharedArray<std::uint32_t>& values) = 0;
   virtual void shared(const std::string& name, SharedArray<std::uint64_t>& values) = 0;

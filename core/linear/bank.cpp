@@ -422,12 +422,14 @@ void Bank::copy(std::size_t from, std::size_t to) {
 void Bank::visit_state(StateVisitor& state, const std::string& prefix) {
   state.value(prefix + "total_weight", total_weight_);
   state.value(prefix + "total_norm", total_norm_);
-  state.table(prefix + "largest", largest_, 1);
-  visit_documents(state, prefix);
   if (params_.frozen || state.freezing()) {
-    visit_frozen(state, prefix, state.freezing().value_or(0.0f));
+    visit_seen(state, prefix);
+    visit_documents(state, prefix);
+    visit_frozen(state, prefix, state.freezing().value_or(1.0f));
     return;
   }
+  state.table(prefix + "largest", largest_, 1);
+  visit_documents(state, prefix);
   state.array(prefix + "steps", steps_);
   if (state.restoring()) {
     require_room(steps_.size());
@@ -440,6 +442,31 @@ void Bank::visit_state(StateVisitor& state, const std::string& prefix) {
   if (indicator_weights_) {
     state.table(prefix + "indicator_weights", indicator_weights_->table(),
                 indicator_weights_->row_size());
+  }
+}
+
+// The features that were seen, for prediction: how large their values were matters only if they are divided
+// by that.
+void Bank::visit_seen(StateVisitor& state, const std::string& prefix) {
+  std::vector<std::uint64_t> seen;
+  std::vector<float> largest;
+  const bool scaled = params_.scale == Scale::max;
+  if (!state.restoring()) {
+    visit_observed([&](std::size_t slot) {
+      seen.push_back(slot);
+      if (scaled) largest.push_back(largest_.data()[slot]);
+    });
+  }
+  state.ascending(prefix + "seen", seen);
+  if (scaled) state.array(prefix + "largest", largest);
+  if (!state.restoring()) return;
+  StateVisitor::require(!scaled || seen.size() == largest.size(),
+                        "the saved arrays " + prefix + "seen and " + prefix +
+                            "largest differ in length");
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    StateVisitor::require(seen[i] < largest_.size(), "the saved array " + prefix +
+                                                         "seen has a feature that does not exist");
+    largest_.data()[seen[i]] = scaled ? largest[i] : 1.0f;
   }
 }
 
@@ -459,21 +486,21 @@ void Bank::visit_documents(StateVisitor& state, const std::string& prefix) {
 }
 
 // The weights in the form for prediction, whichever form they have here.
-void Bank::visit_frozen(StateVisitor& state, const std::string& prefix, float drop) {
+void Bank::visit_frozen(StateVisitor& state, const std::string& prefix, float keep) {
   state.value(prefix + "models", models_);
   require_room(models_);
   const std::string name = prefix + "weights";
   if (const auto* dense = std::get_if<DenseWeights>(&weights_)) {
-    FrozenDenseWeights(slots_ + 1, *dense, models_, drop).visit_state(state, name, models_);
+    FrozenDenseWeights(slots_ + 1, *dense, models_, keep).visit_state(state, name, models_);
   } else if (const auto* lines = std::get_if<LineWeights>(&weights_)) {
-    FrozenLineWeights(*lines, models_, drop).visit_state(state, name, models_);
+    FrozenLineWeights(*lines, models_, keep).visit_state(state, name, models_);
   } else if (auto* frozen = std::get_if<FrozenDenseWeights>(&weights_)) {
     frozen->visit_state(state, name, models_);
   } else {
     std::get<FrozenLineWeights>(weights_).visit_state(state, name, models_);
   }
   if (indicator_weights_) {
-    FrozenLineWeights(*indicator_weights_, models_, drop)
+    FrozenLineWeights(*indicator_weights_, models_, keep)
         .visit_state(state, prefix + "indicator_weights", models_);
   } else if (frozen_indicator_weights_) {
     frozen_indicator_weights_->visit_state(state, prefix + "indicator_weights", models_);

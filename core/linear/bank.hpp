@@ -17,7 +17,8 @@
 #include "document_counts.hpp"
 #include "linear/dense_weights.hpp"
 #include "linear/example.hpp"
-#include "linear/frozen_weights.hpp"
+#include "linear/frozen_dense.hpp"
+#include "linear/frozen_lines.hpp"
 #include "linear/line_weights.hpp"
 #include "linear/rule.hpp"
 #include "matrix.hpp"
@@ -114,8 +115,9 @@ class Bank {
   template <class Visit> void visit_entries(const Matrix& X, std::size_t row, Visit visit) const;
   template <class Visit> void visit_observed(Visit visit) const;
   template <class Visit> void visit_learning(Visit visit);
+  void visit_seen(StateVisitor& state, const std::string& prefix);
   void visit_documents(StateVisitor& state, const std::string& prefix);
-  void visit_frozen(StateVisitor& state, const std::string& prefix, float drop);
+  void visit_frozen(StateVisitor& state, const std::string& prefix, float keep);
   static Example indicators(const Example& x);
   void require_room(std::uint64_t models) const;
   float step_size(std::size_t model, float weight, const Rule& rule);

@@ -77,6 +77,17 @@ LABELTREE_INLINE void store_shared(float* p, f32x8 v) {
 #endif
 }
 
+// The numbers of v at the given places, from 0 to 7.
+LABELTREE_INLINE i32x8 permute(i32x8 v, i32x8 places) {
+#ifdef __clang__
+  i32x8 permuted;
+  for (std::size_t i = 0; i < width; ++i) permuted[i] = v[places[i] & 7];
+  return permuted;
+#else
+  return __builtin_shuffle(v, places);
+#endif
+}
+
 LABELTREE_INLINE float sum(f32x8 v) {
   return ((v[0] + v[4]) + (v[2] + v[6])) + ((v[1] + v[5]) + (v[3] + v[7]));
 }

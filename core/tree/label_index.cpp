@@ -63,9 +63,7 @@ void LabelIndex::resize(std::size_t labels) {
 
 // The number of a slot's list, or no_list.
 std::size_t LabelIndex::list(std::size_t slot) const {
-  if (!frozen_) return std::size_t{list_of_slot_.data()[slot]} - 1;
-  const UsedBits::Group group = used_.groups()[slot / 32];
-  return UsedBits::has(group, slot) ? UsedBits::place(group, slot) : no_list;
+  return frozen_ ? postings_.list(slot) : std::size_t{list_of_slot_.data()[slot]} - 1;
 }
 
 std::vector<LabelIndex::Posting>& LabelIndex::list_to_add_to(std::size_t slot) {
@@ -110,42 +108,25 @@ void LabelIndex::add(LabelId label, const Example& x, float weight) {
 
 // Asks for a list, as far as it fits into a page, while another is read.
 LABELTREE_INLINE void LabelIndex::prefetch_postings(std::size_t list) const {
+  if (frozen_) return postings_.prefetch(list);
   constexpr std::size_t line = 64, page = 4096;
-  const auto ask = [&](const auto* begin, std::size_t size) {
-    const auto* byte = reinterpret_cast<const char*>(begin);
-    for (std::size_t i = 0; i < std::min(size * sizeof *begin, page); i += line) {
-      __builtin_prefetch(byte + i);
-    }
-  };
-  if (!frozen_) {
-    ask(lists_[list].data(), lists_[list].size());
-  } else {
-    const std::uint64_t begin = list == 0 ? 0 : list_end_[list - 1], end = list_end_[list];
-    if (begin >= end || end > list_label_.size()) return;
-    ask(list_label_.data() + begin, end - begin);
-    ask(list_sum_.data() + begin, end - begin);
-  }
+  const auto* byte = reinterpret_cast<const char*>(lists_[list].data());
+  const std::size_t bytes = lists_[list].size() * sizeof(Posting);
+  for (std::size_t i = 0; i < std::min(bytes, page); i += line) __builtin_prefetch(byte + i);
 }
 
 // Calls visit(label, sum) for the labels of a list.
 template <class Visit>
 void LabelIndex::visit_postings(std::size_t list, Visit visit) const {
-  if (!frozen_) {
-    for (const Posting& posting : lists_[list]) visit(posting.label, posting.sum);
-  } else {
-    // Checked here: to check all of a mapped file when it is opened would read all of it.
-    const auto end = std::min<std::uint64_t>(list_end_[list], list_label_.size());
-    for (std::uint64_t i = list == 0 ? 0 : list_end_[list - 1]; i < end; ++i) {
-      if (list_label_[i] < list_norm_.size()) visit(list_label_[i], list_sum_[i]);
-    }
-  }
+  if (frozen_) return postings_.visit(list, visit);
+  for (const Posting& posting : lists_[list]) visit(posting.label, posting.sum);
 }
 
 // Where the lists are long beside the number of labels, all labels are looked through afterwards: it
 // is quicker than to write down which were found.
 void LabelIndex::find(const Example& x, std::size_t n, std::span<const LabelId> without,
                       float weight, Similar& similar) const {
-  const std::size_t labels = frozen_ ? list_norm_.size() : inverse_norm_.size();
+  const std::size_t labels = inverse_norm_.size();
   similar.of_label.resize(labels, 0.0f);
   std::vector<Similar::LookUp>& look_ups = similar.look_ups;
   look_ups.clear();
@@ -156,7 +137,7 @@ void LabelIndex::find(const Example& x, std::size_t n, std::span<const LabelId> 
     if (value < faintest) return;
     of_itself += double{value} * value;
     if (const std::size_t found = list(slot); found != no_list) {
-      __builtin_prefetch(frozen_ ? static_cast<const void*>(&list_end_[found]) : &lists_[found]);
+      frozen_ ? postings_.prefetch_end(found) : __builtin_prefetch(&lists_[found]);
       look_ups.push_back({found, value});
     }
   });
@@ -214,7 +195,7 @@ void LabelIndex::select(std::size_t n, Similar& similar) const {
     near.resize(n);
   };
   const float* of_label = similar.of_label.data();
-  const float* norms = frozen_ ? list_norm_.data() : inverse_norm_.data();
+  const float* norms = inverse_norm_.data();
   float enough = std::nextafter(least, 1.0f);
   const auto consider = [&](LabelId label) {
     const float similarity = of_label[label] * norms[label];
@@ -250,8 +231,7 @@ void LabelIndex::select(std::size_t n, Similar& similar) const {
 }
 
 float LabelIndex::similarity(LabelId label, const Similar& similar) const {
-  const float similarity =
-      similar.of_label[label] * (frozen_ ? list_norm_[label] : inverse_norm_[label]);
+  const float similarity = similar.of_label[label] * inverse_norm_[label];
   return std::isfinite(similarity) ? similarity : 0.0f;
 }
 
@@ -262,49 +242,56 @@ void LabelIndex::forget(Similar& similar) {
   similar.n_found = 0;
 }
 
-void LabelIndex::visit_frozen(StateVisitor& state, std::size_t labels) {
-  const std::size_t lists = used_.visit_state(state, "index_used");
-  state.shared("index_end", list_end_);
-  state.shared("index_label", list_label_);
-  state.shared("index_sum", list_sum_);
-  state.shared("index_norm", list_norm_);
-  if (!state.restoring()) return;
-  StateVisitor::require(list_end_.size() == lists && list_norm_.size() == labels &&
-                            list_label_.size() == list_sum_.size() &&
-                            list_label_.size() == (lists == 0 ? 0 : list_end_[lists - 1]),
-                        "the arrays of the saved index differ in length");
+// Calls visit(slot, list) in the order of slots.
+template <class Visit>
+void LabelIndex::visit_lists(Visit visit) const {
+  list_of_slot_.visit_rows(1, [&](std::size_t slot) {
+    if (const std::uint32_t number = list_of_slot_.data()[slot]; number > 0) {
+      visit(slot, lists_[number - 1]);
+    }
+  });
+}
+
+void LabelIndex::freeze(StateVisitor& state) const {
+  std::vector<std::uint64_t> slots, end;
+  std::vector<LabelId> labels;
+  std::vector<float> typical;
+  visit_lists([&](std::size_t slot, const std::vector<Posting>& list) {
+    for (const Posting& posting : list) {
+      labels.push_back(posting.label);
+      typical.push_back(posting.sum * inverse_norm_[posting.label]);
+    }
+    if (!end.empty() && end.back() == labels.size()) return;
+    slots.push_back(slot);
+    end.push_back(labels.size());
+  });
+  FrozenPostings postings(0);
+  postings.set(std::move(slots), std::move(end), labels, typical, inverse_norm_.size(),
+               *state.freezing());
+  postings.visit_state(state, inverse_norm_.size());
 }
 
 // Saves lists in the order of their slots.
 void LabelIndex::visit_state(StateVisitor& state, std::size_t labels) {
-  if (frozen_) return visit_frozen(state, labels);
-  const bool freezing = state.freezing().has_value();
+  if (state.freezing() && !frozen_) return freeze(state);
+  if (frozen_) {
+    inverse_norm_.assign(labels, 1.0f);
+    return postings_.visit_state(state, labels);
+  }
   std::vector<std::uint32_t> slot, size, label;
-  std::vector<std::uint64_t> end;
   std::vector<float> sum;
-  UsedBits used(freezing ? list_of_slot_.size() : 0);
   if (!state.restoring()) {
-    list_of_slot_.visit_rows(1, [&](std::size_t i) {
-      if (list_of_slot_.data()[i] == 0) return;
-      if (freezing) used.use(i);
-      const std::vector<Posting>& list = lists_[list_of_slot_.data()[i] - 1];
+    visit_lists([&](std::size_t i, const std::vector<Posting>& list) {
       slot.push_back(static_cast<std::uint32_t>(i));
       size.push_back(static_cast<std::uint32_t>(list.size()));
       for (const Posting& posting : list) {
         label.push_back(posting.label);
         sum.push_back(posting.sum);
       }
-      end.push_back(label.size());
     });
   }
   state.array("index_label", label);
   state.array("index_sum", sum);
-  if (freezing) {
-    used.visit_state(state, "index_used");
-    state.array("index_end", end);
-    state.array("index_norm", inverse_norm_);
-    return;
-  }
   state.array("index_slot", slot);
   state.array("index_size", size);
   state.array("index_squared_norm", squared_norm_);

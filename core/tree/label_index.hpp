@@ -9,7 +9,7 @@
 #include "labels.hpp"
 #include "linear/example.hpp"
 #include "state.hpp"
-#include "used_bits.hpp"
+#include "tree/frozen_postings.hpp"
 
 namespace labeltree {
 
@@ -45,7 +45,7 @@ class LabelIndex {
         slots_(slots),
         frozen_(frozen),
         list_of_slot_(length > 0 && !frozen ? slots : 0),
-        used_(length > 0 && frozen ? slots : 0) {}
+        postings_(length > 0 && frozen ? slots : 0) {}
 
   void resize(std::size_t labels);
   void add(LabelId label, const Example& x, float weight);
@@ -65,7 +65,7 @@ class LabelIndex {
     float sum;
   };
 
-  static constexpr std::size_t no_list = ~std::size_t{0};
+  static constexpr std::size_t no_list = FrozenPostings::no_list;
 
   std::size_t list(std::size_t slot) const;
   std::vector<Posting>& list_to_add_to(std::size_t slot);
@@ -73,21 +73,17 @@ class LabelIndex {
   template <class Visit> void visit_postings(std::size_t list, Visit visit) const;
   template <class Add> void add_up(const std::vector<Similar::LookUp>& look_ups, Add add) const;
   void select(std::size_t n, Similar& similar) const;
-  void visit_frozen(StateVisitor& state, std::size_t labels);
+  template <class Visit> void visit_lists(Visit visit) const;
+  void freeze(StateVisitor& state) const;
 
   std::size_t length_;
   std::size_t slots_;
   bool frozen_;
   AlignedArray<std::uint32_t> list_of_slot_;    // its number, from 1; 0 for a slot without a list
   std::vector<std::vector<Posting>> lists_;
-  // Frozen: the same, one list after the other, in the order of their slots.
-  UsedBits used_;
-  SharedArray<std::uint64_t> list_end_;
-  SharedArray<LabelId> list_label_;
-  SharedArray<float> list_sum_;
-  SharedArray<float> list_norm_;                // inverse_norm_
+  FrozenPostings postings_;                     // frozen: the same, with norms multiplied in
   std::vector<double> squared_norm_;            // of each label's centroid
-  std::vector<float> inverse_norm_;             // 1 / |c|^0.75, derived
+  std::vector<float> inverse_norm_;             // 1 / |c|^0.75, derived; frozen: 1
 };
 
 }  // namespace labeltree

@@ -140,10 +140,10 @@ void bind_bank(nb::module_& m) {
            },
            nb::arg("source"), nb::arg("target"))
       .def("state",
-           [](Bank& bank, std::optional<float> drop) {
-             return save_state([&](StateVisitor& visitor) { bank.visit_state(visitor); }, drop);
+           [](Bank& bank, std::optional<float> keep) {
+             return save_state([&](StateVisitor& visitor) { bank.visit_state(visitor); }, keep);
            },
-           nb::arg("drop").none() = nb::none())
+           nb::arg("keep").none() = nb::none())
       .def(
           "restore",
           [](Bank& bank, const State& state, bool borrow) {

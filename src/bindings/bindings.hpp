@@ -45,9 +45,9 @@ void require_learnable(const BoundMatrix& X, const BoundLabelSets& y,
 void require_unfrozen(const labeltree::BankParams& params);
 void require_order(const In<std::int64_t>& order, std::size_t rows);
 
-// With `drop`, a form for prediction only, without weights of at most that magnitude.
+// With `keep`, a form for prediction only, of whose weights that share of what they matter is kept.
 State save_state(const std::function<void(labeltree::StateVisitor&)>& visit,
-                 std::optional<float> drop = std::nullopt);
+                 std::optional<float> keep = std::nullopt);
 // With `borrow`, large arrays that are only read stay where they are.
 void restore_state(const State& state, const std::function<void(labeltree::StateVisitor&)>& visit,
                    bool borrow = false);

@@ -106,13 +106,13 @@ void bind_learner(nb::module_& m) {
            nb::arg("order"), nb::arg("threads"), nb::arg("predicted").noconvert().none(),
            nb::arg("probability").noconvert().none() = nb::none())
       .def("state",
-           [](Learner& self, std::optional<float> drop) {
+           [](Learner& self, std::optional<float> keep) {
              Reading lock(self.lock());
-             return save_state([&](StateVisitor& visitor) { self.visit_state(visitor); }, drop);
+             return save_state([&](StateVisitor& visitor) { self.visit_state(visitor); }, keep);
            },
-           nb::arg("drop").none() = nb::none(),
-           "The whole state; with `drop`, what a frozen learner restores, for prediction only, "
-           "without weights of at most that magnitude.")
+           nb::arg("keep").none() = nb::none(),
+           "The whole state; with `keep`, what a frozen learner restores, for prediction only, "
+           "with the weights that make up this share of what all of them matter.")
       .def(
           "restore",
           [](Learner& self, const State& state, bool borrow) {

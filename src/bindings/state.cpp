@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "ascending.hpp"
 #include "bindings.hpp"
 #include "signals.hpp"
 
@@ -19,10 +20,10 @@ namespace {
 
 class Save : public StateVisitor {
  public:
-  explicit Save(std::optional<float> drop) : drop_(drop) {}
+  explicit Save(std::optional<float> keep) : keep_(keep) {}
 
   bool restoring() const override { return false; }
-  std::optional<float> freezing() const override { return drop_; }
+  std::optional<float> freezing() const override { return keep_; }
   void array(const std::string& name, std::vector<float>& values) override { put(name, values); }
   void array(const std::string& name, std::vector<double>& values) override { put(name, values); }
   void array(const std::string& name, std::vector<std::uint32_t>& values) override {
@@ -32,6 +33,13 @@ class Save : public StateVisitor {
     put(name, values);
   }
 
+  void ascending(const std::string& name, std::vector<std::uint64_t>& values) override {
+    put(name, pack_ascending(values));
+  }
+
+  void shared(const std::string& name, SharedArray<std::uint8_t>& values) override {
+    lend(name, values);
+  }
   void shared(const std::string& name, SharedArray<std::uint16_t>& values) override {
     lend(name, values);
   }
@@ -81,7 +89,7 @@ class Save : public StateVisitor {
     arrays[name.c_str()] = nb::ndarray<nb::numpy, const T>(values.data(), 1, &size, holder);
   }
 
-  std::optional<float> drop_;
+  std::optional<float> keep_;
 };
 
 class Restore : public StateVisitor {
@@ -99,6 +107,18 @@ class Restore : public StateVisitor {
     get(name, values);
   }
 
+  void ascending(const std::string& name, std::vector<std::uint64_t>& values) override {
+    const In<std::uint8_t> saved = find<std::uint8_t>(name);
+    try {
+      values = unpack_ascending({saved.data(), saved.shape(0)});
+    } catch (const std::invalid_argument& error) {
+      require(false, "the saved array " + name + " is not one of rising numbers: " + error.what());
+    }
+  }
+
+  void shared(const std::string& name, SharedArray<std::uint8_t>& values) override {
+    share(name, values);
+  }
   void shared(const std::string& name, SharedArray<std::uint16_t>& values) override {
     share(name, values);
   }
@@ -183,8 +203,8 @@ class Restore : public StateVisitor {
 
 }  // namespace
 
-State save_state(const std::function<void(StateVisitor&)>& visit, std::optional<float> drop) {
-  Save save(drop);
+State save_state(const std::function<void(StateVisitor&)>& visit, std::optional<float> keep) {
+  Save save(keep);
   visit(save);
   return save.arrays;
 }

@@ -106,7 +106,7 @@ class Bank:
 
     def copy(self, source: int, target: int) -> None: ...
 
-    def state(self, drop: float | None = None) -> dict[str, Any]: ...
+    def state(self, keep: float | None = None) -> dict[str, Any]: ...
 
     def restore(self, state: dict[str, Any], borrow: bool = False) -> None: ...
 
@@ -141,9 +141,9 @@ class Learner:
 
     def learn(self, X: Matrix, y: LabelSets, weight: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int, predicted: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu')] | None, probability: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')] | None = None) -> None: ...
 
-    def state(self, drop: float | None = None) -> dict[str, Any]:
+    def state(self, keep: float | None = None) -> dict[str, Any]:
         """
-        The whole state; with `drop`, what a frozen learner restores, for prediction only, without weights of at most that magnitude.
+        The whole state; with `keep`, what a frozen learner restores, for prediction only, with the weights that make up this share of what all of them matter.
         """
 
     def restore(self, state: dict[str, Any], borrow: bool = False) -> None:

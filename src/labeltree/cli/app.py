@@ -335,15 +335,19 @@ def inspect_(
 def compile_(
     model: Model,
     output: Annotated[Path, typer.Option("--output", "-o", help="Where to write.")],
-    drop: Annotated[
-        float, typer.Option(help="Weights of at most this magnitude count as zero.", min=0.0)
-    ] = 0.0,
+    keep: Annotated[
+        float,
+        typer.Option(
+            help="The share to keep of all that weights matter; 1 keeps them all, in two bytes "
+            "instead of one."
+        ),
+    ] = 0.999,
     overwrite: Overwrite = False,
 ) -> None:
     """Make a smaller model that only predicts."""
     from labeltree.cli.compile import compile_model
 
-    typer.echo(compile_model(model, output, drop=drop, overwrite=overwrite), nl=False)
+    typer.echo(compile_model(model, output, keep=keep, overwrite=overwrite), nl=False)
 
 
 def tune(

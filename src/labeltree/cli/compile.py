@@ -9,7 +9,7 @@ from labeltree.runs.notes import notes_of
 from labeltree.runs.outputs import require_model_output
 
 
-def compile_model(model: Path, output: Path, *, drop: float = 0.0, overwrite: bool = False) -> str:
+def compile_model(model: Path, output: Path, *, keep: float = 0.999, overwrite: bool = False) -> str:
     """Write the form of a model that is for prediction only.
 
     Parameters
@@ -19,8 +19,8 @@ def compile_model(model: Path, output: Path, *, drop: float = 0.0, overwrite: bo
     output : Path
         Where to write. What `labeltree train` noted about reading and labels is kept; where the
         run stood is not, as a compiled model does not learn on.
-    drop : float
-        Weights of at most this magnitude count as zero.
+    keep : float
+        The share to keep of all that weights matter.
     overwrite : bool
         Whether `output` may be a file that exists and is no model. It is never the model itself,
         which would not learn on.
@@ -34,7 +34,7 @@ def compile_model(model: Path, output: Path, *, drop: float = 0.0, overwrite: bo
     clf = load(model)
     notes = {k: v for k, v in notes_of(model).items() if k != "run"}
     before = model.stat().st_size
-    clf.compile(drop=drop).save(output, notes=notes)
+    clf.compile(keep=keep).save(output, notes=notes)
     after = output.stat().st_size
     compared = f"{before / after:.1f} times smaller" if after < before else "no smaller"
     return f"{output}: {after / 1e6:,.1f} MB, {compared} than {model} ({before / 1e6:,.1f} MB)\n"

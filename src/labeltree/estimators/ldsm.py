@@ -205,7 +205,7 @@ class LdSMClassifier(TreeClassifier):
             seed=self.seed_,
         )
 
-    def compile(self, *, drop: float = 0.0) -> Self:
+    def compile(self, *, keep: float = 0.999) -> Self:
         """Refuse: what is compiled is the bank of linear models, which LdSM does without."""
         raise NotImplementedError(
             "LdSMClassifier cannot be compiled: its trees keep their weights themselves; "

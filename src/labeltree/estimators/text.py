@@ -173,12 +173,12 @@ class TextClassifier(TextPredictor):
             self._require().begin_pass(again=again, more=more)
         self._expects_more = more
 
-    def compile(self, *, drop: float = 0.0) -> Self:
+    def compile(self, *, keep: float = 0.999) -> Self:
         """Return a smaller model that only predicts, with the same features.
 
         Parameters
         ----------
-        drop : float
+        keep : float
             As for the classifier.
 
         Returns
@@ -187,7 +187,7 @@ class TextClassifier(TextPredictor):
             This model stays as it is.
         """
         other = type(self)(**self.get_params(deep=False))
-        other._fitted = self._require().compiled(drop)
+        other._fitted = self._require().compiled(keep)
         return other
 
     def save(

@@ -68,10 +68,10 @@ class TextModel:
         with self.estimator._lock.reading:
             return question(self.estimator, self.features.transform(texts))
 
-    def compiled(self, drop: float) -> TextModel:
+    def compiled(self, keep: float) -> TextModel:
         """Return a smaller model that only predicts."""
         with self.estimator._lock.reading:
-            return TextModel(self.features._copy(), self.estimator.compile(drop=drop))
+            return TextModel(self.features._copy(), self.estimator.compile(keep=keep))
 
     def contents(
         self, notes: dict[str, Any] | None, attached: modelfile.Arrays | None

@@ -1,0 +1,289 @@
+#include "linear/frozen_lines.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "linear/pruning.hpp"
+#include "linear/simd.hpp"
+#include "linear/weight_codes.hpp"
+
+namespace labeltree {
+
+using simd::f32x8;
+using simd::i32x8;
+using Group = FrozenLineWeights::Group;
+
+namespace {
+
+constexpr unsigned group_lines = 16;
+// Bytes behind the last run, which may be read, whatever a damaged file says, and mean nothing.
+constexpr std::size_t margin = group_lines * (1 + 8 * sizeof(bfloat16)) + 16;
+
+// A mapped file may be damaged: what comes of it is a number all the same.
+float finite(float p) { return std::isfinite(p) ? p : 0.0f; }
+
+// For each set of lanes, how its codes become those of eight lanes. A number for each lane says in which
+// four bytes of the codes its own is, times 32, and by how many bits they are to be shifted to the left so
+// that it is in the highest place. A lane that is not in the set gets zeros from behind the codes.
+using Spread = std::array<std::int32_t, 8>;
+
+template <class Code>
+constexpr std::array<Spread, 256> spreads() {
+  constexpr std::int32_t in_word = 4 / sizeof(Code), bits = 8 * sizeof(Code);
+  std::array<Spread, 256> all{};
+  for (unsigned lanes = 0; lanes < 256; ++lanes) {
+    std::int32_t next = 0;
+    for (unsigned lane = 0; lane < 8; ++lane) {
+      const std::int32_t place = lanes >> lane & 1 ? next++ : 8;
+      all[lanes][lane] = place / in_word * 32 + (32 - bits) - place % in_word * bits;
+    }
+  }
+  return all;
+}
+template <class Code>
+alignas(32) constexpr std::array<Spread, 256> spread_of = spreads<Code>();
+
+}  // namespace
+
+namespace kernel {
+
+// A used line, and the value of its feature.
+struct Found {
+  const std::uint8_t* run;  // of its group
+  std::uint32_t used;       // lines of the group
+  std::uint32_t before;     // bits of those before this one
+  float value;
+};
+
+constexpr std::size_t tile = 64;
+
+LABELTREE_INLINE std::uint64_t load64(const std::uint8_t* p) {
+  std::uint64_t v;
+  std::memcpy(&v, p, sizeof v);
+  return v;
+}
+
+// Finds the used lines of up to `tile` features, and asks for all of them before the first is read:
+// their misses overlap.
+LABELTREE_INLINE std::size_t find(const Group* groups, const std::uint8_t* bytes, Address at,
+                                  const Example& x, std::size_t begin, Found* found) {
+  const std::size_t end = std::min(begin + tile, x.size);
+  std::size_t n = 0;
+  for (std::size_t i = begin; i < end; ++i) {
+    const std::size_t line = at.line(x.key[i]);
+    const Group group = groups[line / group_lines];
+    const auto used = static_cast<std::uint32_t>(group) & 0xffffu;
+    const std::uint32_t bit = 1u << (line % group_lines);
+    found[n] = {bytes + (group >> 16), used, used & (bit - 1), x.value[i]};
+    __builtin_prefetch(found[n].run);
+    n += (used & bit) != 0;  // no branch: whether a line is used is hard to guess
+  }
+  return n;
+}
+
+// How many of the first `bytes` bytes' bits are set; of at most eight.
+LABELTREE_INLINE int bits_in(const std::uint8_t* p, int bytes) {
+  const std::uint64_t all = load64(p);
+  return std::popcount(bytes < 8 ? all & ((std::uint64_t{1} << (8 * bytes)) - 1) : all);
+}
+
+// From codes in the highest places to the weights they stand for, but for the scale.
+LABELTREE_INLINE f32x8 decoded(i32x8 lanes, Cube /*code*/) {
+  const f32x8 q = __builtin_convertvector(lanes >> 24, f32x8);
+  return q * q * q;
+}
+LABELTREE_INLINE f32x8 decoded(i32x8 lanes, bfloat16 /*code*/) {
+  return reinterpret_cast<f32x8>(lanes & static_cast<std::int32_t>(0xffff0000u));
+}
+
+// The weights of a line, but for the scale; zero in lanes that it does not have.
+template <class Code>
+LABELTREE_INLINE f32x8 weights_of(const Found& line) {
+  using u64x4 = std::uint64_t __attribute__((vector_size(32)));
+  const int place = std::popcount(line.before);
+  const int codes_before = bits_in(line.run, place) + bits_in(line.run + 8, std::max(place - 8, 0));
+  const std::uint8_t* codes =
+      line.run + std::popcount(line.used) + static_cast<int>(sizeof(Code)) * codes_before;
+  u64x4 words{load64(codes)};
+  if constexpr (sizeof(Code) == 2) words[1] = load64(codes + 8);
+  i32x8 spread;
+  std::memcpy(&spread, spread_of<Code>[line.run[place]].data(), sizeof spread);
+  const i32x8 lanes = simd::permute(reinterpret_cast<i32x8>(words), spread >> 5);
+  return decoded(lanes << (spread & 31), Code{});
+}
+
+template <class Code>
+LABELTREE_INLINE void line_dot8(const Group* groups, const std::uint8_t* bytes,
+                                Address at, const Example& x, float* p) {
+  Found found[tile];
+  f32x8 sum{};
+  for (std::size_t begin = 0; begin < x.size; begin += tile) {
+    const std::size_t n = find(groups, bytes, at, x, begin, found);
+    for (std::size_t i = 0; i < n; ++i) sum += found[i].value * weights_of<Code>(found[i]);
+  }
+  simd::store(p, sum);
+}
+
+LABELTREE_CLONES void cube_dot8(const Group* groups, const std::uint8_t* bytes,
+                                Address at, const Example& x, float* p) {
+  line_dot8<Cube>(groups, bytes, at, x, p);
+}
+
+LABELTREE_CLONES void bfloat16_dot8(const Group* groups, const std::uint8_t* bytes,
+                                    Address at, const Example& x, float* p) {
+  line_dot8<bfloat16>(groups, bytes, at, x, p);
+}
+
+}  // namespace kernel
+
+FrozenLineWeights::FrozenLineWeights(const LineWeights& weights, std::size_t models, float keep)
+    : FrozenLineWeights(weights.map()) {
+  code_size_ = keep < 1.0f ? sizeof(Cube) : sizeof(bfloat16);
+  if (code_size_ == sizeof(Cube)) {
+    pack<Cube>(weights, map_.lines(models), keep);
+  } else {
+    pack<bfloat16>(weights, map_.lines(models), keep);
+  }
+}
+
+template <class Code>
+void FrozenLineWeights::pack(const LineWeights& weights, std::size_t lines, float keep) {
+  const AlignedFloats& table = weights.table();
+  const std::size_t row = weights.row_size();
+  const Pruning pruning(table, row, weights.has_sums(), keep);
+  const auto is_kept = [&](const float* line, std::size_t lane) {
+    return pruning.keeps(line[lane], weights.has_sums() ? line[8 + lane] : 0.0f);
+  };
+  float largest = 0.0f;
+  std::size_t n_lines = 0, n_codes = 0;
+  table.visit_rows(row, [&](std::size_t number) {
+    const float* line = table.data() + number * row;
+    const std::size_t before = n_codes;
+    for (std::size_t lane = 0; number < lines && lane < 8; ++lane) {
+      if (!is_kept(line, lane)) continue;
+      ++n_codes;
+      largest = std::max(largest, std::abs(line[lane]));
+    }
+    n_lines += n_codes > before;
+  });
+  scale_ = sizeof(Code) == 1 ? cube_scale(largest) : 1.0f;
+  groups_ = AlignedArray<Group>((lines + group_lines - 1) / group_lines, Pages::small);
+  AlignedArray<std::uint8_t> bytes(n_lines + n_codes * sizeof(Code) + margin);
+  std::uint64_t end = 0;
+  std::size_t current = 0;
+  std::uint8_t lanes_of[group_lines];  // of the current group
+  Code codes[8 * group_lines];
+  std::size_t lanes_size = 0, codes_size = 0;
+  const auto end_group = [&] {
+    if (lanes_size == 0) return;
+    groups_.data()[current] |= end << 16;
+    std::memcpy(bytes.data() + end, lanes_of, lanes_size);
+    std::memcpy(bytes.data() + end + lanes_size, codes, codes_size * sizeof(Code));
+    end += lanes_size + codes_size * sizeof(Code);
+    lanes_size = codes_size = 0;
+  };
+  table.visit_rows(row, [&](std::size_t number) {
+    if (number >= lines) return;
+    if (number / group_lines != current) {
+      end_group();
+      current = number / group_lines;
+    }
+    const float* line = table.data() + number * row;
+    unsigned lanes = 0;
+    for (std::size_t lane = 0; lane < 8; ++lane) {
+      if (!is_kept(line, lane)) continue;
+      lanes |= 1u << lane;
+      codes[codes_size++] = encoded<Code>(line[lane], scale_);
+    }
+    if (lanes == 0) return;
+    lanes_of[lanes_size++] = static_cast<std::uint8_t>(lanes);
+    groups_.data()[current] |= Group{1} << (number % group_lines);
+  });
+  end_group();
+  bytes_ = SharedArray<std::uint8_t>(std::move(bytes));
+}
+
+void FrozenLineWeights::prefetch(std::size_t block, const Example& x) const {
+  const Address at = map_.address(block);
+  for (std::size_t i = 0; i < std::min(kernel::tile, x.size); ++i) {
+    __builtin_prefetch(groups_.data() + at.line(x.key[i]) / group_lines);
+  }
+}
+
+float FrozenLineWeights::dot(std::size_t model, const Example& x) const {
+  float p[8];
+  dot8(model / 8, x, p);
+  return p[model % 8];
+}
+
+void FrozenLineWeights::dot8(std::size_t block, const Example& x, float* p) const {
+  const auto dot8 = code_size_ == sizeof(Cube) ? kernel::cube_dot8 : kernel::bfloat16_dot8;
+  dot8(groups_.data(), bytes_.data(), map_.address(block), x, p);
+  std::transform(p, p + 8, p, [&](float sum) { return finite(scale_ * sum); });
+}
+
+void FrozenLineWeights::visit_state(StateVisitor& state, const std::string& name,
+                                    std::size_t models) {
+  state.value(name + "_code_size", code_size_);
+  state.value(name + "_scale", scale_);
+  state.shared(name, bytes_);
+  visit_groups(state, name, map_.lines(models));
+}
+
+// Of each group which lines are used, and how many codes these have. Of a table that is nearly empty only
+// the groups that have a used line, with their numbers.
+void FrozenLineWeights::visit_groups(StateVisitor& state, const std::string& name,
+                                     std::size_t lines) {
+  const std::size_t groups = (lines + group_lines - 1) / group_lines;
+  std::vector<std::uint64_t> number;
+  SharedArray<std::uint16_t> used;
+  SharedArray<std::uint8_t> codes;
+  const auto runs = [&](std::size_t i) { return number.empty() ? i : number[i]; };
+  if (!state.restoring()) {
+    groups_.visit_rows(1, [&](std::size_t i) {
+      if (groups_.data()[i] != 0) number.push_back(i);
+    });
+    if (4 * number.size() >= groups) number.clear();
+    const std::size_t n = number.empty() ? groups : number.size();
+    AlignedArray<std::uint16_t> bits(n);
+    AlignedArray<std::uint8_t> counts(n);
+    std::uint64_t end = bytes_.size() - margin;
+    for (std::size_t i = n; i-- > 0;) {
+      const Group group = groups_.data()[runs(i)];
+      if (group == 0) continue;
+      bits.data()[i] = static_cast<std::uint16_t>(group);
+      const std::uint64_t begin = (group >> 16) + std::popcount(group & 0xffff);
+      counts.data()[i] = static_cast<std::uint8_t>((end - begin) / code_size_);
+      end = group >> 16;
+    }
+    used = SharedArray<std::uint16_t>(std::move(bits));
+    codes = SharedArray<std::uint8_t>(std::move(counts));
+  }
+  state.ascending(name + "_group", number);
+  state.shared(name + "_used", used);
+  state.shared(name + "_codes", codes);
+  if (!state.restoring()) return;
+  const auto require = StateVisitor::require;
+  require(code_size_ == sizeof(Cube) || code_size_ == sizeof(bfloat16),
+          "the saved array " + name + " has codes of an unknown size");
+  require((used.size() == number.size() || (number.empty() && used.size() == groups)) &&
+              used.size() == codes.size() && bytes_.size() >= margin,
+          "the saved arrays of " + name + " differ in length");
+  require(number.empty() || number.back() < groups,
+          "the saved array " + name + "_group has a group too many");
+  groups_ = AlignedArray<Group>(groups, Pages::small);
+  std::uint64_t end = 0;
+  for (std::size_t i = 0; i < used.size(); ++i) {
+    if (used[i] == 0) continue;
+    groups_.data()[runs(i)] = end << 16 | used[i];
+    end += std::popcount(used[i]) + code_size_ * codes[i];
+  }
+  require(end + margin == bytes_.size(),
+          "the saved array " + name + " is not of the size of its groups");
+}
+
+}  // namespace labeltree

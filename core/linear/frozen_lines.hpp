@@ -1,0 +1,50 @@
+// Lines of weights for prediction only. They may lie in a file that is mapped into memory.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "linear/example.hpp"
+#include "linear/line_weights.hpp"
+#include "shared_array.hpp"
+#include "state.hpp"
+
+namespace labeltree {
+
+// What is left of LineWeights: no gradient sums, no weights that hardly matter, no lanes and no lines
+// without weights, and a code for each weight (weight_codes.hpp).
+//
+// The lines of the table are taken in groups of sixteen. A group has a bit for each, whether it is used,
+// and a run of bytes: for each used line which lanes it has, a bit each; then the codes of all these
+// lanes. A line is found by counting the bits before its own, and a line that is not used costs no access
+// to the bytes at all.
+class FrozenLineWeights {
+ public:
+  explicit FrozenLineWeights(LineMap map) : map_(map) {}  // to be restored
+  // Weights that matter least are left out, and the others have a byte each; or two if keep is 1, and none is.
+  FrozenLineWeights(const LineWeights& weights, std::size_t models, float keep);
+
+  std::uint64_t key(std::uint64_t feature) const { return map_.key(feature); }
+  void prefetch(std::size_t block, const Example& x) const;
+  float dot(std::size_t model, const Example& x) const;
+  void dot8(std::size_t block, const Example& x, float* p) const;
+
+  void visit_state(StateVisitor& state, const std::string& name, std::size_t models);
+
+  // Which lines are used, in the lower sixteen bits, and where the run of bytes begins.
+  using Group = std::uint64_t;
+
+ private:
+  template <class Code>
+  void pack(const LineWeights& weights, std::size_t lines, float keep);
+  void visit_groups(StateVisitor& state, const std::string& name, std::size_t lines);
+
+  LineMap map_;
+  std::uint64_t code_size_ = 1;
+  float scale_ = 1.0f;
+  AlignedArray<Group> groups_;
+  SharedArray<std::uint8_t> bytes_;
+};
+
+}  // namespace labeltree
