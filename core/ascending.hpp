@@ -7,7 +7,7 @@
 
 namespace labeltree {
 
-// The gaps between them, seven bits a byte, the lowest first; the eighth bit says that more follow
+// Of numbers below 2^63, the gaps between them, seven bits a byte, the lowest first; the eighth bit says that more follow
 // (LEB128). Numbers that lie close take a byte each.
 std::vector<std::uint8_t> pack_ascending(std::span<const std::uint64_t> numbers);
 

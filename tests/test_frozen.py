@@ -216,7 +216,7 @@ def test_weights_of_a_byte_are_near(layout):
 
 @pytest.mark.parametrize("sums", [False, True])
 def test_what_is_pruned_matters_least(sums):
-    """By w^2, or w^2 sqrt(G): at most the given share of the sum, and nearly all that fits into it."""
+    """By w^2, or w^2 sqrt(G): at most the given share of the sum, and nearly all that fits."""
     random = np.random.default_rng(1)
     lines = 1000
     W = np.float32(random.normal(size=(lines, 8)) * (random.random((lines, 8)) < 0.5))

@@ -93,8 +93,8 @@ def test_safetensors_file_of_another_program(tmp_path):
 
 def test_file_of_a_future_format(path):
     header, arrays = modelfile.read(path)
-    save_file(arrays, path, {"labeltree": "3", "header": json.dumps(header), "checksum": "?"})
-    with pytest.raises(FutureModelFileError, match=r"has format 3, .* install a later labeltree"):
+    save_file(arrays, path, {"labeltree": "4", "header": json.dumps(header), "checksum": "?"})
+    with pytest.raises(FutureModelFileError, match=r"has format 4, .* install a later labeltree"):
         load(path)
 
 

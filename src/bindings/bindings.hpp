@@ -58,6 +58,7 @@ void bind_learner(nb::module_& m);
 void bind_ldsm(nb::module_& m);
 void bind_lock(nb::module_& m);
 void bind_one_against_all(nb::module_& m);
+void bind_packing(nb::module_& m);
 void bind_text(nb::module_& m);
 void bind_tree(nb::module_& m);
 void bind_trace(nb::module_& m);  // with LABELTREE_TRACE only

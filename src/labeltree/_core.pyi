@@ -204,6 +204,18 @@ class OneAgainstAll(Learner):
 
     def predict_above(self, X: Matrix, threshold: float, threads: int) -> tuple[NDArray[numpy.int64], NDArray[numpy.uint32]]: ...
 
+def pack_ascending(numbers: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> NDArray[numpy.uint8]:
+    """Rising numbers as bytes."""
+
+def unpack_ascending(bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> NDArray[numpy.uint64]:
+    """The numbers that pack_ascending was given."""
+
+def pack_nonzero(numbers: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[NDArray[numpy.uint8], NDArray[numpy.float32]]:
+    """Which numbers are not zero, a bit each, and these numbers."""
+
+def unpack_nonzero(bits: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], size: int) -> NDArray[numpy.float32]:
+    """The numbers that pack_nonzero was given, which were so many."""
+
 class ReaderLimits:
     def __init__(self, batch_rows: int, max_line: int, skip_bad_lines: bool) -> None: ...
 

@@ -19,11 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 
-from labeltree import modelheader
+from labeltree import modelheader, packedtables
 from labeltree._version import __version__
 from labeltree.disk import sync
 
-FORMAT = 2  # of models of text; others have format 1, which earlier versions read
+FORMAT = 3  # 1: tables with their zeros; 2: and text; 3: packed tables, small compiled models
 _PARTIAL = ".labeltree-partial"  # how the names of files end that are being written
 _LONGEST_STEM = 255 - len("..") - 32 - len(_PARTIAL)  # bytes: a file's name may have 255
 _ATTACHED = "attached."  # how the names of arrays begin that are no part of the estimator
@@ -65,9 +65,12 @@ class Contents(NamedTuple):
     arrays: Arrays
     attached: Arrays
 
-    def write(self, path: str | os.PathLike[str]) -> None:
-        """Write a model file so that, whatever happens, `path` holds the old file or the new."""
-        write(path, self.header, self.arrays, self.attached)
+    def write(self, path: str | os.PathLike[str], *, exact: bool = True) -> None:
+        """Write a model file so that, whatever happens, `path` holds the old file or the new.
+
+        If not `exact`, weights are rounded.
+        """
+        write(path, self.header, self.arrays, self.attached, exact=exact)
 
 
 def write(
@@ -75,12 +78,15 @@ def write(
     header: dict[str, Any],
     arrays: Arrays,
     attached: Arrays | None = None,
+    *,
+    exact: bool = True,
 ) -> None:
     """Write a model file so that, whatever happens, `path` holds the old file or the new one."""
+    arrays = packedtables.pack(arrays, exact=exact)
     arrays = {**arrays, **{_ATTACHED + name: array for name, array in (attached or {}).items()}}
     text = json.dumps({"version": __version__, **header}, ensure_ascii=True, allow_nan=False)
     metadata = {
-        "labeltree": str(FORMAT if header.get("text") else 1),
+        "labeltree": str(FORMAT),
         "header": text,
         "checksum": _checksum(text, arrays),
     }
@@ -219,7 +225,11 @@ def read(
             f"{path}: the model file is damaged: its checksum does not match; "
             "copy it again from where it was made"
         )
-    return _header(path, metadata), arrays
+    header = _header(path, metadata)
+    try:
+        return header, packedtables.unpack(arrays)
+    except ValueError as error:
+        raise CorruptModelFileError(f"{path}: the model file is not consistent: {error}") from error
 
 
 def read_header(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -236,9 +246,15 @@ def read_checksum(path: str | os.PathLike[str]) -> str:
 
 def _header(path: Path, metadata: Mapping[str, str]) -> modelheader.Header:
     try:
-        return modelheader.parse(metadata.get("header", ""))
+        header = modelheader.parse(metadata.get("header", ""))
     except ValueError as error:
         raise CorruptModelFileError(f"{path}: the model file is not consistent: {error}") from error
+    if header["compiled"] and int(metadata["labeltree"]) < FORMAT:
+        raise ModelFileError(
+            f"{path}: the model was compiled by an earlier version of labeltree, in a form that "
+            "this one does not read; compile the model it was made from again"
+        )
+    return header
 
 
 def _tensor(path: Path, file: Any, name: str) -> NDArray[Any]:

@@ -142,7 +142,7 @@ def use(
 
     def compiled() -> None:
         if not model.compiled_ and not isinstance(classifier_of(model), LdSMClassifier):
-            small = model.compile(drop=random_.choice([0.0, 0.1]))
+            small = model.compile(keep=random_.choice([1, 0.999, 0.5]))
             small.predict(X)
             small.save(path)
             if path.stat().st_size < 2**24:  # one bit for each line of a large table

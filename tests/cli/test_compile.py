@@ -22,7 +22,7 @@ def test_compiled_model_predicts_the_same(cli, model, folder, tmp_path):
 
 def test_inspect_tells_what_is_compiled_and_what_one_against_all_needs(cli, model, tmp_path):
     out = tmp_path / "small.labeltree"
-    cli("compile", model, "-o", out, "--drop", "0.01")
+    cli("compile", model, "-o", out, "--keep", "0.99")
     for path, compiled in ((model, False), (out, True)):
         facts = json.loads(cli("inspect", path, "--json").out)
         assert facts["compiled"] is compiled
@@ -37,7 +37,7 @@ def test_what_cannot_be_done_is_said(refused, cli, model, folder, tmp_path):
     cli("compile", model, "-o", out)
     refused("compile", out, "-o", tmp_path / "again", match="compiled already")
     refused("compile", model, "-o", tmp_path / "no" / "where", match="no such folder")
-    refused("compile", model, "-o", out, "--drop", "-1", match="drop")
+    refused("compile", model, "-o", out, "--keep", "-1", match="keep")
     refused(
         "train",
         folder / "train.svm",

@@ -189,6 +189,14 @@ def train(
         Path | None,
         typer.Option(help="A model or checkpoint to go on with, exactly where it was."),
     ] = None,
+    rounded: Annotated[
+        bool,
+        typer.Option(
+            "--rounded",
+            help="Write weights with 16 bits: half the size, and resumed as well, but not bit for "
+            "bit.",
+        ),
+    ] = False,
     plot: Annotated[
         Path | None, typer.Option(help="Draw the learning curve to this file, such as curve.png.")
     ] = None,
@@ -227,6 +235,7 @@ def train(
         shuffle=shuffle,
         checkpoint_every=checkpoint_every,
         resume=resume,
+        rounded=rounded,
         threads=threads,
         overwrite=overwrite,
         display=make_display(quiet=quiet, as_json=json),

@@ -9,7 +9,9 @@ from labeltree.runs.notes import notes_of
 from labeltree.runs.outputs import require_model_output
 
 
-def compile_model(model: Path, output: Path, *, keep: float = 0.999, overwrite: bool = False) -> str:
+def compile_model(
+    model: Path, output: Path, *, keep: float = 0.999, overwrite: bool = False
+) -> str:
     """Write the form of a model that is for prediction only.
 
     Parameters

@@ -44,6 +44,7 @@ class Persistent(Locked, BaseEstimator):
         *,
         notes: dict[str, Any] | None = None,
         attached: modelfile.Arrays | None = None,
+        exact: bool = True,
     ) -> None:
         """Write the model to one file; `labeltree.load` reads it back.
 
@@ -59,8 +60,12 @@ class Persistent(Locked, BaseEstimator):
         attached : dict of str to ndarray, optional
             Arrays to be kept in the file for others than the estimator;
             `labeltree.modelfile.read_attached` returns them.
+        exact : bool
+            Whether weights are written as they are. If not, they are rounded to 16 bits (bfloat16),
+            and so is what their steps depend on: the file is half as large, and training on goes
+            as well, but not bit for bit. Compiled models are written as they are.
         """
-        self.contents(notes=notes, attached=attached).write(path)
+        self.contents(notes=notes, attached=attached).write(path, exact=exact)
 
     @reading
     def contents(

@@ -196,15 +196,16 @@ class TextClassifier(TextPredictor):
         *,
         notes: dict[str, Any] | None = None,
         attached: modelfile.Arrays | None = None,
+        exact: bool = True,
     ) -> None:
         """Write the model to one file; `labeltree.load` reads it back.
 
         Parameters
         ----------
-        path, notes, attached
+        path, notes, attached, exact
             As for the classifier.
         """
-        self.contents(notes=notes, attached=attached).write(path)
+        self.contents(notes=notes, attached=attached).write(path, exact=exact)
 
     def contents(
         self, *, notes: dict[str, Any] | None = None, attached: modelfile.Arrays | None = None

@@ -38,6 +38,7 @@ def train(
     threads: int | None = None,
     test: Sequence[str] = (),
     plot: Path | None = None,
+    rounded: bool = False,
     overwrite: bool = False,
     observer: Observer | None = None,
 ) -> OnlineClassifier | TextClassifier:
@@ -81,6 +82,9 @@ def train(
         better known before hours of learning.
     plot : Path, optional
         A file to be written later; that it can be is better known before, too.
+    rounded : bool
+        Whether weights are rounded in the file, which is then half as large; a run that is resumed
+        goes on as well, but not bit for bit.
     overwrite : bool
         Whether `model` may be a file that exists and is no model.
     observer : Observer, optional
@@ -95,7 +99,8 @@ def train(
     names = expand([os.fspath(name) for name in given_data])
     model = Path(model)
     as_threads(threads)  # all that may be wrong is told before a byte is read
-    training = Training(model, Every.parse(checkpoint_every), observer or Observer())
+    every = Every.parse(checkpoint_every)
+    training = Training(model, every, observer or Observer(), exact=not rounded)
     require_writable(model)
     params = dict(params or {})
     if resume is None:

@@ -57,6 +57,7 @@ class Training:
     model: Path
     every: Every
     observer: Observer
+    exact: bool = True  # whether weights are saved as they are, not rounded
     clf: OnlineClassifier | TextClassifier = field(init=False)
     run: Run = field(init=False)
     settings: dict[str, Any] = field(default_factory=dict)  # how lines become rows
@@ -410,7 +411,7 @@ class Training:
         if self.names is not None:
             indices, names = self.names.arrays()
             attached = {"feature_indices": indices, "feature_names": names}
-        self.clf.save(self.model, notes=notes, attached=attached)
+        self.clf.save(self.model, notes=notes, attached=attached, exact=self.exact)
         if final:
             self.observer.close()
             progress = self.clf.progress_
