@@ -69,7 +69,8 @@ class TreeLearner : public Learner {
 
   // Memory that one thread uses and uses again.
   struct Scratch {
-    std::size_t row = 0;  // the number of the row that is learned, the same in every pass
+    bool learning = false;  // whether the examples are learned, not only predicted
+    std::size_t row = 0;    // the number of the row that is learned, the same in every pass
     ExampleBuffer examples;
     std::vector<ScoredLabel> ranked;
     std::vector<Reached> open;
