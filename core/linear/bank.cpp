@@ -291,6 +291,21 @@ float Bank::predict(std::size_t model, const Example& x) const {
 
 void Bank::predict8(std::size_t block, const Example& x, float* p) const {
   std::visit([&](const auto& weights) { weights.dot8(block, x, p); }, weights_);
+  add_indicators(block, x, p);
+}
+
+bool Bank::unpack(std::size_t block, std::size_t values, AlignedFloats& unpacked) const {
+  const auto* lines = std::get_if<FrozenLineWeights>(&weights_);
+  return lines != nullptr && lines->unpack(block, values, unpacked);
+}
+
+void Bank::predict8(std::size_t block, const AlignedFloats& unpacked, const Example& x,
+                    float* p) const {
+  std::get<FrozenLineWeights>(weights_).dot8_unpacked(unpacked, x, p);
+  add_indicators(block, x, p);
+}
+
+void Bank::add_indicators(std::size_t block, const Example& x, float* p) const {
   if (x.indicators == 0) return;
   float more[8];
   if (params_.frozen) {

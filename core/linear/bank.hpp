@@ -96,6 +96,9 @@ class Bank {
 
   // The same for models 8 block .. 8 block + 7 at once; only lanes set in `active` learn.
   void predict8(std::size_t block, const Example& x, float* p) const;
+  // The same by weights that were unpacked for many examples, if that pays for so many values of them.
+  bool unpack(std::size_t block, std::size_t values, AlignedFloats& unpacked) const;
+  void predict8(std::size_t block, const AlignedFloats& unpacked, const Example& x, float* p) const;
   void learn8(std::size_t block, const Example& x, const float* p, const float* y, float weight,
               const Rule& rule, unsigned active, float* alpha = nullptr);
 
@@ -119,6 +122,7 @@ class Bank {
   void visit_documents(StateVisitor& state, const std::string& prefix);
   void visit_frozen(StateVisitor& state, const std::string& prefix, float keep);
   static Example indicators(const Example& x);
+  void add_indicators(std::size_t block, const Example& x, float* p) const;
   void require_room(std::uint64_t models) const;
   float step_size(std::size_t model, float weight, const Rule& rule);
   float weighed_C(float weight, const Rule& rule) const;

@@ -17,18 +17,32 @@ void BlockPredictions::answer(const Bank& bank, const ExampleBuffer& examples) {
     if (i < asked_.size()) bank.prefetch(asked_[i].block, examples[asked_[i].example]);
   };
   for (std::size_t i = 0; i < ahead; ++i) prefetch(i);
+  bool is_unpacked = false;
   for (std::size_t i = 0; i < asked_.size(); ++i) {
     prefetch(i + ahead);
+    if (i == 0 || asked_[i - 1].block != asked_[i].block) is_unpacked = unpack(bank, examples, i);
     const auto [block, lane, example, answer] = asked_[i];
     float* p = p_.data() + 8 * answer;
     if (lane != all && !bank.has_lines()) {
       p[lane] = bank.predict(8 * std::size_t{block} + lane, examples[example]);
     } else if (i > 0 && asked_[i - 1].block == block && asked_[i - 1].example == example) {
       std::copy_n(p_.data() + 8 * asked_[i - 1].answer, 8, p);
+    } else if (is_unpacked) {
+      bank.predict8(block, unpacked_, examples[example], p);
     } else {
       bank.predict8(block, examples[example], p);
     }
   }
+}
+
+// Unpacks the block of a question, the first about it, if there are enough others.
+bool BlockPredictions::unpack(const Bank& bank, const ExampleBuffer& examples, std::size_t first) {
+  const std::uint32_t block = asked_[first].block;
+  std::size_t values = 0;
+  for (std::size_t i = first; i < asked_.size() && asked_[i].block == block; ++i) {
+    values += examples[asked_[i].example].size;
+  }
+  return bank.unpack(block, values, unpacked_);
 }
 
 // By block, and as they were asked within a block. Many questions about blocks close to each other are

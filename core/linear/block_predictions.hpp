@@ -37,11 +37,13 @@ class BlockPredictions {
   }
 
   void sort();
+  bool unpack(const Bank& bank, const ExampleBuffer& examples, std::size_t first);
 
   std::vector<Question> asked_;
   std::vector<Question> sorted_;     // memory to sort with
   std::vector<std::uint32_t> next_;  // place of each block in it
   std::vector<float> p_;             // eight for each answer
+  AlignedFloats unpacked_;           // weights of a block
 };
 
 }  // namespace labeltree

@@ -128,9 +128,39 @@ LABELTREE_INLINE void line_dot8(const Group* groups, const std::uint8_t* bytes,
   simd::store(p, sum);
 }
 
+LABELTREE_CLONES void unpacked_dot8(const float* lines, const Example& x, float* p) {
+  f32x8 sum{};
+  for (std::size_t i = 0; i < x.size; ++i) sum += x.value[i] * simd::load(lines + 8 * x.key[i]);
+  simd::store(p, sum);
+}
+
+// Of n features from the first on.
+template <class Code>
+LABELTREE_INLINE void unpack(const Group* groups, const std::uint8_t* bytes, Address at,
+                             std::size_t n, float* lines) {
+  for (std::size_t feature = 0; feature < n; ++feature) {
+    const std::uint64_t key = feature;
+    const float one = 1.0f;
+    const Example x{&key, nullptr, &one, 1, 0.0f, 0.0f, nullptr, nullptr, 0};
+    Found found;
+    const bool used = find(groups, bytes, at, x, 0, &found) > 0;
+    simd::store(lines + 8 * feature, used ? weights_of<Code>(found) : f32x8{});
+  }
+}
+
 LABELTREE_CLONES void cube_dot8(const Group* groups, const std::uint8_t* bytes,
                                 Address at, const Example& x, float* p) {
   line_dot8<Cube>(groups, bytes, at, x, p);
+}
+
+LABELTREE_CLONES void cube_unpack(const Group* groups, const std::uint8_t* bytes, Address at,
+                                  std::size_t n, float* lines) {
+  unpack<Cube>(groups, bytes, at, n, lines);
+}
+
+LABELTREE_CLONES void bfloat16_unpack(const Group* groups, const std::uint8_t* bytes, Address at,
+                                      std::size_t n, float* lines) {
+  unpack<bfloat16>(groups, bytes, at, n, lines);
 }
 
 LABELTREE_CLONES void bfloat16_dot8(const Group* groups, const std::uint8_t* bytes,
@@ -223,6 +253,22 @@ float FrozenLineWeights::dot(std::size_t model, const Example& x) const {
 void FrozenLineWeights::dot8(std::size_t block, const Example& x, float* p) const {
   const auto dot8 = code_size_ == sizeof(Cube) ? kernel::cube_dot8 : kernel::bfloat16_dot8;
   dot8(groups_.data(), bytes_.data(), map_.address(block), x, p);
+  std::transform(p, p + 8, p, [&](float sum) { return finite(scale_ * sum); });
+}
+
+bool FrozenLineWeights::unpack(std::size_t block, std::size_t look_ups,
+                               AlignedFloats& lines) const {
+  const std::size_t features = map_.lines(1);
+  if (!map_.is_exact() || look_ups < features) return false;
+  if (lines.size() < 8 * features) lines = AlignedFloats(8 * features);
+  const auto unpack = code_size_ == sizeof(Cube) ? kernel::cube_unpack : kernel::bfloat16_unpack;
+  unpack(groups_.data(), bytes_.data(), map_.address(block), features, lines.data());
+  return true;
+}
+
+void FrozenLineWeights::dot8_unpacked(const AlignedFloats& lines, const Example& x,
+                                      float* p) const {
+  kernel::unpacked_dot8(lines.data(), x, p);
   std::transform(p, p + 8, p, [&](float sum) { return finite(scale_ * sum); });
 }
 

@@ -30,6 +30,11 @@ class FrozenLineWeights {
   float dot(std::size_t model, const Example& x) const;
   void dot8(std::size_t block, const Example& x, float* p) const;
 
+  // Unpacks the lines of a block, eight numbers for each feature, if that pays for so many look-ups of
+  // features; returns whether it did. The same sums come of them.
+  bool unpack(std::size_t block, std::size_t look_ups, AlignedFloats& lines) const;
+  void dot8_unpacked(const AlignedFloats& lines, const Example& x, float* p) const;
+
   void visit_state(StateVisitor& state, const std::string& name, std::size_t models);
 
   // Which lines are used, in the lower sixteen bits, and where the run of bytes begins.
