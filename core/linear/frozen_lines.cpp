@@ -184,9 +184,17 @@ template <class Code>
 void FrozenLineWeights::pack(const LineWeights& weights, std::size_t lines, float keep) {
   const AlignedFloats& table = weights.table();
   const std::size_t row = weights.row_size();
-  const Pruning pruning(table, row, weights.has_sums(), keep);
+  const auto sum = [&](const float* line, std::size_t lane) {
+    return weights.has_sums() ? line[8 + lane] : 0.0f;
+  };
+  Pruning pruning;
+  table.visit_rows(row, [&](std::size_t number) {
+    const float* line = table.data() + number * row;
+    for (std::size_t lane = 0; lane < 8; ++lane) pruning.note(line[lane], sum(line, lane));
+  });
+  pruning.settle(keep);
   const auto is_kept = [&](const float* line, std::size_t lane) {
-    return pruning.keeps(line[lane], weights.has_sums() ? line[8 + lane] : 0.0f);
+    return pruning.keeps(line[lane], sum(line, lane));
   };
   float largest = 0.0f;
   std::size_t n_lines = 0, n_codes = 0;

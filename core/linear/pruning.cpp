@@ -3,7 +3,6 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
-#include <vector>
 
 namespace labeltree {
 namespace {
@@ -24,29 +23,27 @@ float Pruning::matter(float weight, float gradient_sum) {
   return weight * weight * (gradient_sum > 0.0f ? std::sqrt(gradient_sum) : 1.0f);
 }
 
-Pruning::Pruning(const AlignedFloats& table, std::size_t row_size, bool sums, float keep) {
+void Pruning::note(float weight, float gradient_sum) {
+  if (weight == 0.0f) return;
+  std::vector<double>& of_class = of_class_[gradient_sum > 0.0f];
+  if (of_class.empty()) of_class.resize(class_of(INFINITY) + 1, 0.0);
+  const float m = matter(weight, gradient_sum);
+  of_class[class_of(m)] += std::isfinite(m) ? m : 0.0f;
+}
+
+void Pruning::settle(float keep) {
   if (keep >= 1.0f) return;
-  const std::size_t weights = sums ? row_size / 2 : row_size;
-  std::vector<double> of_class[2];
-  for (auto& totals : of_class) totals.resize(class_of(INFINITY) + 1, 0.0);
-  table.visit_rows(row_size, [&](std::size_t row) {
-    const float* w = table.data() + row * row_size;
-    for (std::size_t i = 0; i < weights; ++i) {
-      if (w[i] == 0.0f) continue;
-      const float sum = sums ? w[i + weights] : 0.0f;
-      const float m = matter(w[i], sum);
-      of_class[sum > 0.0f][class_of(m)] += std::isfinite(m) ? m : 0.0f;
-    }
-  });
   for (std::size_t kind = 0; kind < 2; ++kind) {
     double left = 0.0;
-    for (const double total : of_class[kind]) left += total;
+    for (const double total : of_class_[kind]) left += total;
     left *= 1.0 - keep;
-    std::size_t number = 0;
-    for (; number + 1 < of_class[kind].size() && left >= of_class[kind][number]; ++number) {
-      left -= of_class[kind][number];
+    for (std::size_t number = 0; number < of_class_[kind].size(); ++number) {
+      left -= of_class_[kind][number];
+      if (left < 0.0) {
+        least_[kind] = bound(number);
+        break;
+      }
     }
-    least_[kind] = bound(number);
   }
 }
 

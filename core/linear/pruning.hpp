@@ -1,9 +1,7 @@
 // Which weights may be left out of a model for prediction.
 #pragma once
 
-#include <cstddef>
-
-#include "aligned.hpp"
+#include <vector>
 
 namespace labeltree {
 
@@ -14,9 +12,9 @@ namespace labeltree {
 // weights as possible.
 class Pruning {
  public:
-  Pruning() = default;  // keeps all
-  // Of a table in rows of `row_size`: weights, then as many gradient sums if `sums`.
-  Pruning(const AlignedFloats& table, std::size_t row_size, bool sums, float keep);
+  // First each weight is noted, with its gradient sum or 0; then it is settled which are kept.
+  void note(float weight, float gradient_sum);
+  void settle(float keep);
 
   bool keeps(float weight, float gradient_sum) const {
     return weight != 0.0f && matter(weight, gradient_sum) >= least_[gradient_sum > 0.0f];
@@ -25,7 +23,10 @@ class Pruning {
  private:
   static float matter(float weight, float gradient_sum);
 
-  float least_[2] = {0.0f, 0.0f};  // without and with a gradient sum
+  // Without and with a gradient sum: what weights matter, by classes of about the same, and the least
+  // that is kept.
+  std::vector<double> of_class_[2];
+  float least_[2] = {0.0f, 0.0f};
 };
 
 }  // namespace labeltree

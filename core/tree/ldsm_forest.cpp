@@ -266,9 +266,16 @@ void LdsmForest::visit_state(StateVisitor& state) {
   state.value("examples", examples_);
   state.array("counts", counts_);
   bank_.visit_state(state);
-  recent_.visit_state(state, labels(), bank_.slots() + 1);  // the constant is the last
+  const std::size_t slots = bank_.slots() + 1;  // the constant is the last
   LdsmFlatTrees flat(trees_);
-  flat.visit(state);
+  if (bank_.params().frozen || state.freezing()) {
+    LdsmCodes codes = codes_;
+    flat.visit_frozen(state, slots, codes);
+    if (state.restoring()) codes_ = codes;
+  } else {
+    recent_.visit_state(state, labels(), slots);
+    flat.visit(state);
+  }
   if (!state.restoring()) return;
   for (const double count : counts_) {
     StateVisitor::require(count >= 0.0, "the saved model has a label with a count that is none");

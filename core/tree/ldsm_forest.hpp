@@ -9,6 +9,7 @@
 
 #include "learner.hpp"
 #include "tree/ldsm_examples.hpp"
+#include "tree/ldsm_state.hpp"
 #include "tree/ldsm_tree.hpp"
 #include "tree/tree_learner.hpp"
 
@@ -83,6 +84,7 @@ class LdsmForest : public Learner {
   LdsmParams params_;
   Bank bank_;
   std::vector<LdsmTree> trees_;
+  LdsmCodes codes_;  // frozen: of the weights that were restored
   std::vector<double> counts_;  // weight of the examples of each label
   std::atomic<std::size_t> learned_labels_ = 0;
   std::uint64_t examples_ = 0;

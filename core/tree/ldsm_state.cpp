@@ -1,7 +1,11 @@
 #include "tree/ldsm_state.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <span>
+
+#include "linear/pruning.hpp"
+#include "linear/weight_codes.hpp"
 
 namespace labeltree {
 namespace {
@@ -64,6 +68,112 @@ void LdsmFlatTrees::visit(StateVisitor& state) {
   state.array("regressor", regressor_);
   state.array("recent_size", recent_size_);
   state.array("recent", recent_);
+}
+
+// A feature of a node goes if none of its weights matters; the others are sorted.
+void LdsmFlatTrees::prune(float keep) {
+  Pruning pruning;
+  for (const float weight : regressor_) pruning.note(weight, 0.0f);
+  pruning.settle(keep);
+  const std::size_t lanes = feature_.empty() ? 0 : regressor_.size() / feature_.size();
+  const auto weights = [&](std::size_t i) { return std::span(regressor_).subspan(i * lanes, lanes); };
+  std::vector<std::uint32_t> feature;
+  std::vector<float> regressor;
+  std::vector<std::size_t> kept;  // of a node
+  std::size_t next = 0;
+  for (std::uint32_t& size : feature_size_) {
+    kept.clear();
+    for (const std::size_t end = next + size; next < end; ++next) {
+      const auto w = weights(next);
+      if (std::any_of(w.begin(), w.end(), [&](float one) { return pruning.keeps(one, 0.0f); })) {
+        kept.push_back(next);
+      }
+    }
+    std::sort(kept.begin(), kept.end(),
+              [&](std::size_t i, std::size_t j) { return feature_[i] < feature_[j]; });
+    for (const std::size_t i : kept) {
+      feature.push_back(feature_[i]);
+      append(regressor, weights(i));
+    }
+    size = static_cast<std::uint32_t>(kept.size());
+  }
+  feature_ = std::move(feature);
+  regressor_ = std::move(regressor);
+}
+
+void LdsmFlatTrees::visit_frozen(StateVisitor& state, std::size_t slots, LdsmCodes& codes) {
+  if (state.freezing()) {
+    prune(*state.freezing());
+    float largest = 0.0f;
+    for (const float weight : regressor_) largest = std::max(largest, std::abs(weight));
+    codes = {*state.freezing() < 1.0f ? sizeof(Cube) : sizeof(bfloat16), cube_scale(largest)};
+  }
+  state.array("nodes", nodes_);
+  state.array("children", children_);
+  state.array("weight", weight_);
+  state.array("mass", mass_);
+  state.array("histogram_size", histogram_size_);
+  state.array("histogram_label", histogram_label_);
+  std::vector<float> count(histogram_count_.begin(), histogram_count_.end());
+  state.array("histogram_count", count);
+  state.array("feature_size", feature_size_);
+  visit_features(state, slots);
+  visit_regressors(state, codes);
+  if (!state.restoring()) return;
+  histogram_count_.assign(count.begin(), count.end());
+  recent_size_.assign(children_.size(), 0);
+  recent_.clear();
+}
+
+// Sorted at each node: they rise throughout if those of a node begin above those of the one before.
+void LdsmFlatTrees::visit_features(StateVisitor& state, std::size_t slots) {
+  std::vector<std::uint64_t> rising(feature_.begin(), feature_.end());
+  const auto visit = [&](const auto& change) {
+    std::uint64_t next = 0;
+    for (std::uint64_t node = 0; node < feature_size_.size(); ++node) {
+      for (std::uint32_t i = 0; i < feature_size_[node]; ++i, ++next) {
+        StateVisitor::require(next < rising.size(), "an array of the saved trees is too short");
+        change(rising[next], node * slots);
+      }
+    }
+  };
+  if (!state.restoring()) visit([](std::uint64_t& number, std::uint64_t first) { number += first; });
+  state.ascending("feature", rising);
+  if (!state.restoring()) return;
+  visit([&](std::uint64_t& feature, std::uint64_t first) {
+    StateVisitor::require(feature >= first && feature - first < slots,
+                          "the saved trees have a feature that does not exist");
+    feature -= first;
+  });
+  feature_.assign(rising.begin(), rising.end());
+}
+
+void LdsmFlatTrees::visit_regressors(StateVisitor& state, LdsmCodes& codes) {
+  state.value("regressor_code_size", codes.size);
+  state.value("regressor_scale", codes.scale);
+  const auto require = StateVisitor::require;
+  const auto visit = [&]<class Stored>(Stored /*type*/, const auto& to, const auto& from) {
+    AlignedArray<Stored> made(regressor_.size());
+    std::transform(regressor_.begin(), regressor_.end(), made.data(), to);
+    SharedArray<Stored> stored(std::move(made));
+    state.shared("regressor", stored);
+    if (!state.restoring()) return;
+    regressor_.resize(stored.size());
+    std::transform(stored.data(), stored.data() + stored.size(), regressor_.begin(), from);
+    require(std::all_of(regressor_.begin(), regressor_.end(), [](float w) { return std::isfinite(w); }),
+            "the saved trees have a weight that is no number");
+  };
+  if (codes.size == sizeof(Cube)) {
+    visit(
+        std::uint8_t{}, [&](float w) { return static_cast<std::uint8_t>(to_cube(w, codes.scale)); },
+        [&](std::uint8_t code) {
+          const auto q = static_cast<float>(static_cast<Cube>(code));
+          return codes.scale * (q * q * q);
+        });
+  } else {
+    require(codes.size == sizeof(bfloat16), "the saved trees have codes of an unknown size");
+    visit(bfloat16{}, to_bfloat16, to_float);
+  }
 }
 
 void LdsmFlatTrees::unpack(std::vector<LdsmTree>& trees, std::size_t labels, std::size_t arity,

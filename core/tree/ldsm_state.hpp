@@ -10,12 +10,22 @@
 
 namespace labeltree {
 
+// How weights are written for prediction only (weight_codes.hpp).
+struct LdsmCodes {
+  std::uint64_t size = 0;  // bytes of each
+  float scale = 1.0f;
+};
+
 // All nodes of all trees, one after the other.
 class LdsmFlatTrees {
  public:
   explicit LdsmFlatTrees(const std::vector<LdsmTree>& trees);
 
   void visit(StateVisitor& state);
+  // For prediction only: features that hardly matter at a node are left out, weights have a byte each, or
+  // two if keep is 1, and no examples are kept. `slots` is how many features there may be, `codes` how
+  // the weights were written when they were restored.
+  void visit_frozen(StateVisitor& state, std::size_t slots, LdsmCodes& codes);
 
   // Back into trees that have learned nothing; throws if the arrays do not fit together, or with
   // this number of labels. Nodes keep no examples numbered `end` or above.
@@ -23,6 +33,10 @@ class LdsmFlatTrees {
               std::uint64_t end) const;
 
  private:
+  void prune(float keep);
+  void visit_features(StateVisitor& state, std::size_t slots);
+  void visit_regressors(StateVisitor& state, LdsmCodes& codes);
+
   std::vector<std::uint32_t> nodes_;     // of each tree
   std::vector<std::uint32_t> children_;  // of each node, within its tree
   std::vector<double> weight_;

@@ -37,6 +37,7 @@ void check(const LdsmParams& p) {
 void fit(LdsmForest& self, const BoundMatrix& X, const BoundLabelSets& y,
          std::optional<In<float>> weight, std::size_t threads) {
   Changing lock(self.lock());
+  require_unfrozen(self.bank().params());
   if (self.examples() > 0) invalid("fit is for a forest that has learned nothing");
   require_features(X.view, self.bank().params().features);
   require_learnable(X, y, weight, self.labels());

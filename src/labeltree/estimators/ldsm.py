@@ -185,6 +185,7 @@ class LdSMClassifier(TreeClassifier):
             layout=_core.Layout.hashed if wide else _core.Layout.dense,
             bits=_FEATURE_BITS,
             features=self.n_features_in_,
+            frozen=self.compiled_,
         )
         return _core.LdsmForest(
             bank,
@@ -203,13 +204,6 @@ class LdSMClassifier(TreeClassifier):
             split_rows=fixed["split_rows"],
             recent_rows=fixed["recent_rows"],
             seed=self.seed_,
-        )
-
-    def compile(self, *, keep: float = 0.999) -> Self:
-        """Refuse: what is compiled is the bank of linear models, which LdSM does without."""
-        raise NotImplementedError(
-            "LdSMClassifier cannot be compiled: its trees keep their weights themselves; "
-            "save it as it is"
         )
 
     def _learn_all(self, batch: Batch, verbose: int) -> None:
