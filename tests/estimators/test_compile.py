@@ -53,7 +53,7 @@ def test_answers_are_those_of_the_model_it_was_made_from(name, layout, rows, tmp
     if name == "LdSMClassifier":  # whose nodes say yes or no: of eight trees one may say another
         assert np.mean(np.abs(their_scores[same, 0] - scores[same, 0]) < 0.025) >= 0.985
     else:
-        # A probability p moves by at most p (1 - p) times the change of its log-odds, below 0.1 here.
+        # A probability p moves by at most p (1 - p) times the change of its log-odds, below 0.1.
         np.testing.assert_allclose(their_scores[same, 0], scores[same, 0], atol=0.025)
     assert compiled.score(test, truth) == pytest.approx(clf.score(test, truth), abs=0.005)
     if hasattr(clf, "predict_proba"):
