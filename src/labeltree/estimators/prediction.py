@@ -50,6 +50,11 @@ class Predictor(ClassifierMixin, Decisions, Persistent):
         """Return an indicator of the labels predicted for each row, one column a label id."""
         raise NotImplementedError  # only for estimators that take sets
 
+    def _above_threshold_of_row(self, row: _core.Matrix) -> list[int]:
+        """Return the ids of the labels predicted for one row, in their order."""
+        ids: list[int] = self._above_threshold(row).indices.tolist()
+        return ids
+
     @property
     @reading
     def progress_(self) -> Progress:
@@ -171,7 +176,7 @@ class Predictor(ClassifierMixin, Decisions, Persistent):
         self._check_learned()
         matrix = self._row(x)
         if k is None and self.multilabel_:
-            return self._vocabulary.take(self._above_threshold(matrix).indices).tolist()
+            return self._vocabulary.pick(self._above_threshold_of_row(matrix))
         wanted = 1 if k is None else _count(k)
         ids, scores = self._topk_of_row(matrix, min(wanted, self._learner.learned_labels))
         labels = self._vocabulary.pick(ids)

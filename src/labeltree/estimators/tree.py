@@ -120,6 +120,16 @@ class TreeClassifier(OnlineClassifier):
         indicator.sort_indices()
         return indicator
 
+    def _above_threshold_of_row(self, row: _core.Matrix) -> list[int]:
+        most = self._learner.learned_labels
+        k = min(8, most)
+        while True:  # a matrix of the labels of one row would take longer than the model
+            ids, scores = self._topk_of_row(row, k)
+            chosen = [i for i, score in zip(ids, scores, strict=True) if score >= self.threshold]
+            if k == most or len(chosen) < k:
+                return sorted(chosen)
+            k = min(4 * k, most)
+
     def _topk(self, matrix: _core.Matrix, k: int) -> tuple[NDArray[np.uint32], NDArray[np.float32]]:
         ids, scores = self._learner.predict_topk(matrix, k, as_threads(self.n_jobs))
         return ids, scores
