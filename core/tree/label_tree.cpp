@@ -310,7 +310,7 @@ void LabelTree::visit_state(StateVisitor& state) {
   for (std::size_t tree = 0; tree < trees_.size(); ++tree) {
     trees_[tree].visit_state(state, "tree" + std::to_string(tree) + "_", labels(), bank_.models());
   }
-  if (learns || index_predicts()) index_.visit_state(state, labels());
+  index_.visit_state(state, labels());
   state.array("scorer", scorer_);
   state.value("next_scorer", next_scorer_);
   state.value("sought", sought_);

@@ -90,9 +90,6 @@ class LabelTree : public TreeLearner {
   bool is_late(std::size_t row) const;
   bool is_held_back(std::size_t row) const { return more_ && again_ < joining && is_late(row); }
   bool is_new(std::size_t row) const { return !again_ || (again_ <= joining && is_late(row)); }
-  // Whether the index proposes candidates of predictions, too. With the dual rule it has no say in scores,
-  // and a wider search of the trees serves them as well.
-  bool index_predicts() const { return params_.index_weight != 0.0f || trees_.empty(); }
   void gather(std::size_t k, std::span<const LabelId> without, float weight,
               Scratch& scratch) const;
   // Whether a wider search finds the same of a label as a narrow one: the tree decides alone.

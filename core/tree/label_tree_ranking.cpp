@@ -23,13 +23,8 @@ void LabelTree::gather(std::size_t k, std::span<const LabelId> without, float we
   scratch.candidates.resize(std::max(scratch.candidates.size(), examples));
   for (std::size_t i = 0; i < examples; ++i) scratch.candidates[i].clear();
   const auto share = 1.0f / static_cast<float>(trees_.size());
-  const bool indexed = params_.index_length > 0 && (scratch.learning || index_predicts());
-  const auto widened = [&](std::size_t n) {
-    return params_.index_length > 0 && !indexed ? n * 5 / 3 : n;
-  };
-  const Breadth breadth{std::max(k, widened(params_.tree_candidates)),
-                        std::max(k, widened(params_.beam)), -std::log(params_.improbable),
-                        std::max(k, usual)};
+  const Breadth breadth{std::max(k, params_.tree_candidates), std::max(k, params_.beam),
+                        -std::log(params_.improbable), std::max(k, usual)};
   for (const ChoiceTree& tree : trees_) {
     tree.search(scratch.examples, breadth, bank_, counts_, scratch.beam, scratch.blocks);
     for (std::size_t i = 0; i < examples; ++i) {
@@ -47,7 +42,7 @@ void LabelTree::gather(std::size_t k, std::span<const LabelId> without, float we
   const auto lock = lock_index();
   for (std::size_t i = 0; i < examples; ++i) {
     Candidates& candidates = scratch.candidates[i];
-    if (indexed) {
+    if (params_.index_length > 0) {
       LabelIndex::forget(scratch.similar);
       index_.find(scratch.examples[i], std::max(k, params_.index_candidates), without, weight,
                   scratch.similar);
@@ -71,7 +66,7 @@ std::shared_lock<std::shared_mutex> LabelTree::lock_index() const {
 // What trees that did not find a label, and the index, say for it.
 float LabelTree::prior(LabelId label, float unfound, const Similar& similar) const {
   const float of_trees = params_.tree_weight * unfound;
-  return params_.index_length == 0 || params_.index_weight == 0.0f
+  return params_.index_length == 0
              ? of_trees
              : of_trees + params_.index_weight * index_.similarity(label, similar);
 }

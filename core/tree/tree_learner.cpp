@@ -63,7 +63,6 @@ void TreeLearner::learn(const Matrix& X, const LabelSets& y, const float* weight
   together_ = threads > 1;
   parallel_for(threads, threads, [&](std::size_t, std::size_t, std::size_t thread) {
     const auto loan = scratch_.borrow();
-    (*loan).learning = true;
     while (!stopped) {
       if (thread == 0 && stop()) stopped = true;
       const std::size_t begin = stopped ? n : next.fetch_add(together);
@@ -105,7 +104,6 @@ void TreeLearner::predict_topk(const Matrix& X, std::size_t k, std::size_t threa
     parallel_for(rows, threads, [&](std::size_t begin, std::size_t end, std::size_t /*thread*/) {
       const auto loan = scratch_.borrow();
       Scratch& s = *loan;
-      s.learning = false;
       const std::size_t last = done + end;
       for (std::size_t row = done + begin, next = row; row < last; row = next) {
         s.examples.clear();
@@ -149,7 +147,6 @@ std::vector<std::uint32_t> TreeLearner::path(const Matrix& X, std::size_t row) c
   if (learned_labels_ == 0) return {};
   const auto loan = scratch_.borrow();
   Scratch& scratch = *loan;
-  scratch.learning = false;
   scratch.examples.clear();
   scratch.ranked.clear();
   bank_.encode(X, row, scratch.examples);

@@ -69,8 +69,7 @@ class TreeLearner : public Learner {
 
   // Memory that one thread uses and uses again.
   struct Scratch {
-    bool learning = false;  // whether the examples are learned, not only predicted
-    std::size_t row = 0;    // the number of the row that is learned, the same in every pass
+    std::size_t row = 0;  // the number of the row that is learned, the same in every pass
     ExampleBuffer examples;
     std::vector<ScoredLabel> ranked;
     std::vector<Reached> open;

@@ -282,23 +282,17 @@ class LabelTree:
         scaled = self.bank.seen.scaled(x)
         return {i: v for i, v in scaled.items() if i != CONSTANT}
 
-    def gather(self, x, k, without=(), h=0.0, *, learning=True):
-        """The candidates: label -> what trees and index say. And what a label has without them.
-
-        An index that has no say in scores proposes only what is learned; what is only predicted
-        is looked for more widely in the trees.
-        """
-        indexed = self.index and (learning or self.index_weight or not self.trees)
-        wider = (5, 3) if self.index and not indexed else (1, 1)
-        wanted, beam = (max(k, n * wider[0] // wider[1]) for n in (self.tree_candidates, self.beam))
+    def gather(self, x, k, without=(), h=0.0):
+        """The candidates: label -> what trees and index say. And what a label has without them."""
+        wanted = max(k, self.tree_candidates)
         odds, unfound = [], []
         for tree in self.trees:
-            breadth = wanted, beam
+            breadth = wanted, max(k, self.beam)
             found = tree.search(x, *breadth, self.counts, self.improbable, max(k, USUAL))
             odds.append({label: log_odds(p) for label, p in found})
             unfound.append(log_odds(found[-1][1] - GAP) if found else -SUREST)
         similar = {}
-        if indexed:
+        if self.index:
             similar = self.index.similarities(self.features(x), without, h)
         nearest = list(similar)[: max(k, self.index_candidates)]
         candidates = [label for one in odds for label in one]
@@ -318,11 +312,11 @@ class LabelTree:
             for label in candidates
         }
 
-    def topk(self, x, k, *, learning=False):
+    def topk(self, x, k):
         """The k best labels and their probabilities."""
         decides_alone = len(self.trees) == 1 and not self.index and not self.use_scorers
         alone = decides_alone and not self.exclusive
-        candidates, evidence = self.gather(x, k if alone else 0, learning=learning)
+        candidates, evidence = self.gather(x, k if alone else 0)
         best = sorted((evidence(label) for label in candidates), reverse=True)
         few = len(best) <= USUAL or len(best) == len(self.counts)
         bound = -math.inf if few else min(best[USUAL - 1], best[0] - self.hopeless)
@@ -334,7 +328,7 @@ class LabelTree:
             rest = [label for label in candidates if label not in hopeful]
             more = self.scores(x, rest, evidence)
         if len(candidates) < enough:
-            wide, evidence = self.gather(x, k, learning=learning)
+            wide, evidence = self.gather(x, k)
             rest = [label for label in wide if label not in candidates]
             others = self.scores(x, rest, evidence)
         if not scores and not others:
@@ -354,8 +348,7 @@ class LabelTree:
         """Return what was predicted before; `row` tells examples apart that come again."""
         if h > 0:
             self.bank.observe(x, h)
-        best = self.topk(x, 1, learning=True) if self.counts else []
-        predicted = best[0][0] if best else None
+        predicted = next((label for label, _ in self.topk(x, 1)), None) if self.counts else None
         several = self.again or self.more
         spared = several and row >= 256 and mix64(row) % 16 == 0
         late = self.dual and self.calibrated and spared

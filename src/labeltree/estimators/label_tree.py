@@ -62,10 +62,11 @@ class LabelTreeClassifier(TreeClassifier):
     Parameters
     ----------
     n_trees : int, default=None
-        Trees whose candidates are united; None takes 3, or 1 beside an index.
+        Trees whose candidates are united; None takes 3, or 1 beside an index and for label sets
+        of sparse rows with the dual update.
     candidates : int, default=None
-        Labels that each tree proposes. None takes 10, or with the dual update three for each label
-        that rows have on average, if that is more.
+        Labels that each tree proposes. None takes 10, or with the dual update four for each label
+        that rows have on average, at least 16.
     beam : int, default=None
         Nodes that the search for them expands on each level of a tree, at most; as many as the
         labels asked for, if these are more. None takes as many as `candidates`. Those a
@@ -74,7 +75,8 @@ class LabelTreeClassifier(TreeClassifier):
         How much balance counts when a new label is placed, as for `ProbabilityTreeClassifier`.
     index_length : int, default=None
         How many labels the index keeps for each feature: those it is most typical of. 0 stands
-        for no index; None takes 256 for sparse rows of unit length (tf-idf), and 0 for others.
+        for no index; None takes 256 for sparse rows of unit length (tf-idf), and 0 for others, and
+        for label sets with the dual update.
     index_candidates : int, default=15
         Labels that the index proposes: those whose rows are most similar.
     scorers : bool, default=True
@@ -258,9 +260,10 @@ class LabelTreeClassifier(TreeClassifier):
             self.bits_ += 1  # of half the size without sums
         if self.bits is None and not streaming:  # trees have several models a label
             self.bits_ = min(26 + dual, self.bits_ + 3 + dual)
-        default_length = 256 if words else 0
+        alone = dual and sets and words  # one tree proposes as well as with an index, in less time
+        default_length = 256 if words and not alone else 0
         self.index_length_ = default_length if self.index_length is None else self.index_length
-        self.n_trees_ = self.n_trees or (1 if self.index_length_ else 3)
+        self.n_trees_ = self.n_trees or (1 if self.index_length_ or alone else 3)
         n_labels = len(batch.targets.distinct)
         models = n_labels + 8 * self.n_trees_ * _core.LabelTree.inner_nodes(n_labels)
         room = 0 if streaming else 2**self.bits_
@@ -271,7 +274,7 @@ class LabelTreeClassifier(TreeClassifier):
         self.scorer_update_ = "dual" if dual else "sgd" if words and sets else "adaptive"
         self.candidates_ = self.candidates or 10
         if dual and self.candidates is None:
-            self.candidates_ = int(np.clip(np.ceil(3 * each), 10, 1000))
+            self.candidates_ = int(np.clip(np.ceil(4 * each), 16, 1000))
         self.calibrated_ = True
         self.scorer_step_ = self.scorer_step or (0.5 if not sets else 0.3 if words else 0.1)
 
