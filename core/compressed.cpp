@@ -68,7 +68,7 @@ bool check(std::span<const Index> indptr, std::span<const Index> indices, std::u
   }
   bool falls = false;
   for (std::size_t row = 0; row < rows; ++row) falls |= indptr[row + 1] < indptr[row];
-  for (std::size_t row = 0; falls; ++row) {
+  for (std::size_t row = 0; falls && row < rows; ++row) {
     require(indptr[row + 1] >= indptr[row], "indptr falls from " + text(indptr[row]) + " to " +
                                                 text(indptr[row + 1]) + " at position " +
                                                 text(row + 1));

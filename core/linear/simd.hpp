@@ -15,6 +15,8 @@
 #endif
 #endif
 
+// Clang (19, at least) refuses such functions: those below take and return eight floats, which
+// functions compiled for AVX2 and for less pass in different ways, although all are inlined here.
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__linux__) && \
     !defined(LABELTREE_WATCHED)
 #define LABELTREE_CLONES __attribute__((target_clones("arch=x86-64-v3", "default")))

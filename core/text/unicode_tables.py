@@ -31,9 +31,9 @@ def kind(point):
     return bits
 
 
-def rows(numbers):
-    """Return numbers as lines of C++."""
-    texts = [f"{number}," for number in numbers]
+def rows(entries):
+    """Return the entries of a table as lines of C++."""
+    texts = [f"{entry}," for entry in entries]
     return "\n".join("  " + " ".join(texts[i : i + 24]) for i in range(0, len(texts), 24))
 
 
@@ -55,8 +55,8 @@ def main(output):
         flat = [bits for block in numbers for bits in block]
         file.write(f"constexpr std::uint8_t kKinds[] = {{\n{rows(flat)}\n}};\n")
         file.write(f"constexpr char32_t kFolding[] = {{\n{rows(folding)}\n}};\n")
-        padded = [point for points in folded for point in (*points, 0, 0)[:3]]
-        file.write(f"constexpr char32_t kFolded[][3] = {{\n{rows(padded)}\n}};\n")
+        entries = [f"{{{', '.join(map(str, points))}}}" for points in folded]
+        file.write(f"constexpr char32_t kFolded[][3] = {{\n{rows(entries)}\n}};\n")
 
 
 if __name__ == "__main__":
