@@ -257,4 +257,4 @@ def test_what_a_stream_settles_depends_on_its_first_rows_only():
         clf.begin_pass(again=False, more=True)
         clf.partial_fit(changed[:rows], sets[:rows])
         settled.append((clf.scale_, clf.scorer_update_, clf.candidates_))
-    assert settled == [("idf", "dual", 10)] * 2
+    assert settled == [("idf", "dual", 16)] * 2
