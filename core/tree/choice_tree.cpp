@@ -124,6 +124,7 @@ void ChoiceTree::insert(LabelId label, const Example& x, Bank& bank) {
     for (std::size_t c = 0; c < width; ++c) {
       const std::uint32_t child = children(node)[c];
       if (child == none) {
+        if (is_worn(node, c)) continue;
         slot = c;
         break;
       }
@@ -299,6 +300,7 @@ void ChoiceTree::visit_state(StateVisitor& state, const std::string& prefix, std
   state.array(prefix + "place", place_);
   state.array(prefix + "child", child_);
   state.array(prefix + "block", block_);
+  if (!state.freezing()) state.optional(prefix + "worn", worn_);
   if (state.restoring()) derive(labels, models, grown);
 }
 
@@ -308,6 +310,7 @@ void ChoiceTree::derive(std::size_t labels, std::size_t models, bool grown) {
   const std::size_t nodes = label_.size();
   require(place_.size() == nodes && child_.size() == block_.size() * width,
           "the arrays of the saved tree differ in length");
+  require(worn_.size() <= block_.size(), "the saved tree has slots without a node");
   for (const std::uint32_t block : block_) {
     require((!grown && block == no_block) || (std::size_t{block} + 1) * width <= models,
             "the saved tree has a model that does not exist");

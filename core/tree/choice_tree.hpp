@@ -17,6 +17,7 @@
 #include "state.hpp"
 #include "tree/clusters.hpp"
 #include "tree/dual_pairs.hpp"
+#include "tree/forgotten.hpp"
 #include "tree/search.hpp"
 
 namespace labeltree {
@@ -45,6 +46,10 @@ class ChoiceTree {
 
   // Makes a leaf of a label that has none.
   void insert(LabelId label, const Example& x, Bank& bank);
+
+  // Removes leaves, nodes without any below, and those with one child, which takes their place. Slots
+  // that lost their child take another one if models can be given up (`reuse`): of zero weights.
+  void forget(const Forgotten& forgotten, bool reuse, GivenUp& given_up);
 
   // Trains the nodes above the labels of a set, which all have leaves, with the one example there is.
   // `above` and `blocks` are memory to be used again.
@@ -90,6 +95,9 @@ class ChoiceTree {
   void child_probabilities(std::uint32_t node, const Example& x, const Bank& bank, float* p) const;
   void leave_out_improbable(const Breadth& breadth, const std::vector<Reached>& found,
                             std::vector<Reached>& below) const;
+  bool is_worn(std::uint32_t inner, std::size_t slot) const {
+    return place_[inner] < worn_.size() && worn_[place_[inner]] >> slot & 1;
+  }
   void derive(std::size_t labels, std::size_t models, bool grown);
 
   float alpha_;
@@ -103,6 +111,7 @@ class ChoiceTree {
   std::vector<std::uint32_t> place_;   // of an inner node among those; none for a leaf
   std::vector<std::uint32_t> child_;   // eight for each place; none where there is none
   std::vector<std::uint32_t> block_;   // for each place, of eight models in the bank
+  std::vector<std::uint32_t> worn_;    // for each place, bits of slots that take no child any more
   std::vector<std::uint32_t> leaf_;    // of each label; none if it has none
 };
 

@@ -108,6 +108,26 @@ void LabelIndex::add(LabelId label, const Example& x, float weight) {
   inverse_norm_[label] = inverse_norm(squared_norm_[label]);
 }
 
+// Reads every list: which features a label has is known nowhere else.
+void LabelIndex::forget(const Forgotten& forgotten) {
+  std::vector<std::vector<Posting>> left;
+  list_of_slot_.visit_rows(1, [&](std::size_t slot) {
+    std::uint32_t& number = list_of_slot_.data()[slot];
+    if (number == 0) return;
+    std::vector<Posting>& list = lists_[number - 1];
+    std::erase_if(list, [&](const Posting& posting) { return forgotten.has(posting.label); });
+    for (Posting& posting : list) posting.label = forgotten.id(posting.label);
+    if (2 * list.size() < list.capacity()) list.shrink_to_fit();
+    number = 0;
+    if (list.empty()) return;
+    left.push_back(std::move(list));
+    number = static_cast<std::uint32_t>(left.size());
+  });
+  lists_ = std::move(left);
+  forgotten.apply_to_entries(squared_norm_, 0.0);
+  forgotten.apply_to_entries(inverse_norm_, 0.0f);
+}
+
 // Asks for a list, as far as it fits into a page, while another is read.
 LABELTREE_INLINE void LabelIndex::prefetch_postings(std::size_t list) const {
   constexpr std::size_t line = 64, page = 4096;

@@ -9,6 +9,7 @@
 #include "labels.hpp"
 #include "linear/example.hpp"
 #include "state.hpp"
+#include "tree/forgotten.hpp"
 #include "used_bits.hpp"
 
 namespace labeltree {
@@ -49,6 +50,7 @@ class LabelIndex {
 
   void resize(std::size_t labels);
   void add(LabelId label, const Example& x, float weight);
+  void forget(const Forgotten& forgotten);
 
   // Finds the `n` labels most similar to x. Of the labels in `without`, whose centroids have x in
   // them with the given weight, it is taken out again. `forget` must follow.
