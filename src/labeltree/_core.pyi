@@ -2,6 +2,7 @@
 The compiled core of labeltree. Private: use the classes and functions of labeltree.
 """
 
+from collections.abc import Callable
 import enum
 from typing import Annotated, Any, overload
 
@@ -361,12 +362,20 @@ class ProbabilityTree(TreeLearner):
 class LabelTree(TreeLearner):
     """Trees, an index and scorers."""
 
-    def __init__(self, params: BankParams, tree: Rule, scorer: Rule, *, trees: int, tree_candidates: int, beam: int, improbable: float, alpha: float, tree_weight: float, index_length: int, index_candidates: int, index_weight: float, hopeless: float, scorers: bool, exclusive: bool, seed: int, slope: float = 1.0, shift: float = 0.0, calibrated: bool = False, replay: int = 0, regrow: bool = False) -> None: ...
+    def __init__(self, params: BankParams, tree: Rule, scorer: Rule, *, trees: int, tree_candidates: int, beam: int, improbable: float, alpha: float, tree_weight: float, index_length: int, index_candidates: int, index_weight: float, hopeless: float, scorers: bool, exclusive: bool, seed: int, slope: float = 1.0, shift: float = 0.0, calibrated: bool = False, replay: int = 0, regrow: bool = False, stamps: bool = False) -> None: ...
 
     @staticmethod
     def inner_nodes(labels: int) -> int: ...
 
     def organize(self, X: Matrix, y: LabelSets) -> None: ...
+
+    def forget(self, labels: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], keep_ids: bool, then: Callable) -> None:
+        """
+        Forget labels, and call `then`, a native function, before anything else can happen. The ids of others move up, unless they are kept.
+        """
+
+    def longest_unseen(self, n: int, without: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> NDArray[numpy.uint32]:
+        """The n labels longest unseen, without some."""
 
     def label_probability(self, X: Matrix, labels: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> NDArray[numpy.float32]: ...
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -20,7 +21,9 @@ MOST_COLUMNS = 2**24  # of an indicator matrix
 
 
 class Vocabulary:
-    """Gives every label a dense id, in the order in which labels are added; ids are never reused.
+    """Gives every label a dense id, in the order in which labels are added.
+
+    Ids never change, but `without` makes another vocabulary in which those of others move up.
 
     Examples
     --------
@@ -61,6 +64,9 @@ class Vocabulary:
         packed = self._unread
         return len(self._ids) if packed is None else len(packed)
 
+    def __contains__(self, label: Label) -> bool:
+        return label in self._ids
+
     def __reduce__(self) -> tuple[type[Vocabulary], tuple[list[Label]]]:
         return Vocabulary, (self.tolist(),)
 
@@ -77,6 +83,12 @@ class Vocabulary:
         if new:
             enter(ids, new)
 
+    def without(self, ids: NDArray[Any]) -> Vocabulary:
+        """Return the labels that have none of these ids, in their order."""
+        stay = np.ones(len(self), dtype=bool)
+        stay[ids] = False
+        return Vocabulary(itertools.compress(self.tolist(), stay.tolist()))
+
     def ids(self, labels: Iterable[Label]) -> NDArray[np.int64]:
         """Return the ids of labels, -1 for those that are not there."""
         get = self._ids.get
@@ -90,6 +102,11 @@ class Vocabulary:
     def packed(self) -> PackedLabels:
         """Return the labels as plain arrays."""
         return self._unread or PackedLabels.pack(self.tolist())
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes the labels take, more or less."""
+        return 100 * len(self)
 
     def take(self, ids: NDArray[Any]) -> NDArray[Any]:
         """Return the labels with these ids, in an array of their shape."""
@@ -235,6 +252,19 @@ class Targets:
             return self.distinct
         _, first = np.unique(self.index, return_index=True)
         return [self.distinct[i] for i in np.argsort(first)]
+
+    def labels_of(self, row: int) -> list[Label]:
+        """Return the labels of a row."""
+        return [self.distinct[i] for i in self.index[self.offset[row] : self.offset[row + 1]]]
+
+    def part(self, begin: int, end: int) -> Targets:
+        """Return the labels of some rows."""
+        first, last = self.offset[begin], self.offset[end]
+        used, index = np.unique(self.index[first:last], return_inverse=True)
+        distinct = [self.distinct[i] for i in used]
+        return Targets(
+            self.kind, self.offset[begin : end + 1] - first, distinct, index.astype(np.int64)
+        )
 
     def ids(self, vocabulary: Vocabulary) -> NDArray[np.uint32]:
         """Translate into ids; every label must be in the vocabulary."""
