@@ -77,7 +77,7 @@ class ChoiceTree {
   std::uint32_t parent(std::uint32_t node) const { return parent_[node]; }
   std::uint32_t leaf(LabelId label) const { return leaf_[label]; }
   LabelId label(std::uint32_t node) const { return label_[node]; }
-  std::uint32_t leaves(std::uint32_t node) const { return leaves_[node]; }
+  std::uint32_t leaves(std::uint32_t node) const { return is_leaf(node) ? 1 : leaves_[place_[node]]; }
 
   // `grown`: whether all inner nodes have models.
   void visit_state(StateVisitor& state, const std::string& prefix, std::size_t labels,
@@ -107,10 +107,10 @@ class ChoiceTree {
   std::vector<std::uint32_t> parent_;  // of each node; none for the root
   std::vector<std::uint8_t> slot_;     // which child of its parent a node is
   std::vector<std::uint32_t> label_;   // of a leaf; no_label for inner nodes
-  std::vector<std::uint32_t> leaves_;  // below a node
   std::vector<std::uint32_t> place_;   // of an inner node among those; none for a leaf
   std::vector<std::uint32_t> child_;   // eight for each place; none where there is none
   std::vector<std::uint32_t> block_;   // for each place, of eight models in the bank
+  std::vector<std::uint32_t> leaves_;  // for each place, below the node
   std::vector<std::uint32_t> worn_;    // for each place, bits of slots that take no child any more
   std::vector<std::uint32_t> leaf_;    // of each label; none if it has none
 };

@@ -32,6 +32,10 @@ float unit_scale(const Example& x, std::size_t slots) {
   return std::isfinite(scale) ? scale : 0.0f;
 }
 
+// How many postings a list makes room for that has as many as it can: an eighth more, since there are as
+// many lists as features, and such that blocks of memory, of sixteen bytes less eight, are full.
+std::size_t larger(std::size_t size) { return (size + std::max<std::size_t>(2, size / 8)) | 1; }
+
 constexpr float faintest = 0.05f;  // of a row of length 1: what is smaller says too little to look up
 constexpr float largest_weight = 1e15f;  // its square must be a number, too
 constexpr float least = 1e-37f;          // products below this count as nothing
@@ -91,6 +95,7 @@ void LabelIndex::add(LabelId label, const Example& x, float weight) {
       dot += double{own->sum} * value;
       own->sum += weight * value;
     } else if (list.size() < length_) {
+      if (list.size() == list.capacity()) list.reserve(larger(list.size()));
       list.push_back({label, weight * value});
     } else {
       const auto typical = [&](const Posting& p) { return p.sum * inverse_norm_[p.label]; };
@@ -186,7 +191,9 @@ void LabelIndex::find(const Example& x, std::size_t n, std::span<const LabelId> 
       of_label[label] += product > least ? product : least;
     });
   } else {
-    similar.found.resize(labels + 1);
+    std::size_t most = frozen_ ? labels : 0;  // that may be found
+    for (const Similar::LookUp& one : look_ups) most += frozen_ ? 0 : lists_[one.list].size();
+    similar.found.resize(std::max(similar.found.size(), std::min(most, labels) + 1));
     add_up(look_ups, [of_label = similar.of_label.data(), found = similar.found.data(),
                       &n_found = similar.n_found](LabelId label, float product) {
       float& sum = of_label[label];
