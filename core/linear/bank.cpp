@@ -136,6 +136,11 @@ void Bank::give_up(std::span<const std::uint32_t> models, std::span<const std::u
   spare_.insert(spare_.end(), blocks.begin(), blocks.end());
 }
 
+std::size_t Bank::bytes_of_model() const {
+  if (params_.layout == Layout::hashed) return 0;
+  return (slots_ + 1) * sizeof(float) * (params_.gradient_sums ? 2 : 1);
+}
+
 std::size_t Bank::add_below(std::size_t parent, bool right) {
   if (params_.layout != Layout::hashed) {  // where a block that is not full would cost memory
     resize(models() + 1);

@@ -55,6 +55,9 @@ class Bank {
   // Makes room for so many models at once: weights that grow are copied.
   void reserve(std::size_t models);
   std::size_t models() const { return models_; }
+  // Bytes of weights that each model which is in use takes: none in the hashed layout.
+  std::size_t bytes_of_model() const;
+  std::size_t spare_models() const { return 8 * spare_.size(); }
   // Whether the weights of eight models lie side by side, so that all cost about as much as one.
   bool has_lines() const { return params_.layout != Layout::dense; }
   // Adds eight models that learn8 and predict8 take at once; returns their block.

@@ -74,6 +74,7 @@ class ChoiceTree {
   bool has(LabelId label) const { return leaf_[label] != none; }
 
   std::size_t nodes() const { return parent_.size(); }
+  std::size_t bytes() const;  // that it takes, beside its models
   std::uint32_t parent(std::uint32_t node) const { return parent_[node]; }
   std::uint32_t leaf(LabelId label) const { return leaf_[label]; }
   LabelId label(std::uint32_t node) const { return label_[node]; }

@@ -1,4 +1,4 @@
-// How a choice tree loses leaves.
+// How a choice tree loses leaves, and what it takes.
 //
 // Where models have weights of their own, those of a slot that lost its child become zero, and the
 // slot takes another child. In a hashed table zeroing would take as long as there are features, and
@@ -74,6 +74,13 @@ void ChoiceTree::forget(const Forgotten& forgotten, bool reuse, GivenUp& given_u
   const auto last_worn = std::find_if(worn.rbegin(), worn.rend(), [](auto bits) { return bits != 0; });
   worn_ = std::vector<std::uint32_t>(worn.begin(), last_worn.base());
   derive(forgotten.labels(), ~std::size_t{0}, false);
+}
+
+std::size_t ChoiceTree::bytes() const {
+  const std::size_t node = sizeof parent_[0] + sizeof slot_[0] + sizeof label_[0] + sizeof place_[0];
+  const std::size_t place = width * sizeof child_[0] + sizeof block_[0] + sizeof leaves_[0];
+  return nodes() * node + block_.size() * place + leaf_.size() * sizeof leaf_[0] +
+         worn_.size() * sizeof worn_[0];
 }
 
 }  // namespace labeltree

@@ -57,6 +57,7 @@ class KeptPairs {
 
   // Whether the row has the pairs that it had when it was kept last.
   bool is_settled(std::size_t row) const { return row < rows_.size() && !rows_[row].empty() && marks_[row] != 0; }
+  std::size_t bytes() const { return bytes_ + rows_.size() * (sizeof rows_[0] + sizeof marks_[0]); }
   // Takes models away. Labels have other ids then, so that rows are no more known by them.
   void forget(const GivenUp& given_up);
 

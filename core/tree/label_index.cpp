@@ -97,6 +97,7 @@ void LabelIndex::add(LabelId label, const Example& x, float weight) {
     } else if (list.size() < length_) {
       if (list.size() == list.capacity()) list.reserve(larger(list.size()));
       list.push_back({label, weight * value});
+      ++postings_;
     } else {
       const auto typical = [&](const Posting& p) { return p.sum * inverse_norm_[p.label]; };
       const auto least =
@@ -116,6 +117,7 @@ void LabelIndex::add(LabelId label, const Example& x, float weight) {
 // Reads every list: which features a label has is known nowhere else.
 void LabelIndex::forget(const Forgotten& forgotten) {
   std::vector<std::vector<Posting>> left;
+  postings_ = 0;
   list_of_slot_.visit_rows(1, [&](std::size_t slot) {
     std::uint32_t& number = list_of_slot_.data()[slot];
     if (number == 0) return;
@@ -125,12 +127,19 @@ void LabelIndex::forget(const Forgotten& forgotten) {
     if (2 * list.size() < list.capacity()) list.shrink_to_fit();
     number = 0;
     if (list.empty()) return;
+    postings_ += list.size();
     left.push_back(std::move(list));
     number = static_cast<std::uint32_t>(left.size());
   });
   lists_ = std::move(left);
   forgotten.apply_to_entries(squared_norm_, 0.0);
   forgotten.apply_to_entries(inverse_norm_, 0.0f);
+}
+
+// Lists have room for some more than they hold, and what an allocation takes beside its memory.
+std::size_t LabelIndex::bytes() const {
+  return postings_ * sizeof(Posting) * 17 / 16 + lists_.size() * (sizeof lists_[0] + 16) +
+         squared_norm_.size() * (sizeof squared_norm_[0] + sizeof inverse_norm_[0]);
 }
 
 // Asks for a list, as far as it fits into a page, while another is read.
@@ -353,6 +362,7 @@ void LabelIndex::visit_state(StateVisitor& state, std::size_t labels) {
     }
   }
   require(next == label.size(), "the saved index is too long");
+  postings_ = label.size();
   inverse_norm_.resize(labels);
   std::transform(squared_norm_.begin(), squared_norm_.end(), inverse_norm_.begin(), inverse_norm);
 }

@@ -51,6 +51,7 @@ class LabelIndex {
   void resize(std::size_t labels);
   void add(LabelId label, const Example& x, float weight);
   void forget(const Forgotten& forgotten);
+  std::size_t bytes() const;  // that lists and labels take
 
   // Finds the `n` labels most similar to x. Of the labels in `without`, whose centroids have x in
   // them with the given weight, it is taken out again. `forget` must follow.
@@ -82,6 +83,7 @@ class LabelIndex {
   bool frozen_;
   AlignedArray<std::uint32_t> list_of_slot_;    // its number, from 1; 0 for a slot without a list
   std::vector<std::vector<Posting>> lists_;
+  std::size_t postings_ = 0;                    // in all lists
   // Frozen: the same, one list after the other, in the order of their slots.
   UsedBits used_;
   SharedArray<std::uint64_t> list_end_;

@@ -60,6 +60,9 @@ class LabelTree : public TreeLearner {
   // Forgets labels, each given once, and all that was learned of them. The ids of those that stay move
   // up, in their order, unless they are to be kept.
   void forget(std::span<const LabelId> gone, bool keep_ids);
+  // An estimate of the bytes that grow with labels and rows: of trees, index, models in use, and rows
+  // that are kept; not of tables and arrays that are as large as the features.
+  std::size_t grown_bytes() const;
   // The n labels longest unseen, in the order of their ids, without some; with `stamps` only.
   std::vector<LabelId> longest_unseen(std::size_t n, std::span<const LabelId> without) const;
 

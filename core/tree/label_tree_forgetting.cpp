@@ -34,6 +34,16 @@ void LabelTree::forget(std::span<const LabelId> gone, bool keep_ids) {
   forget_counts(forgotten);
 }
 
+std::size_t LabelTree::grown_bytes() const {
+  std::size_t bytes = regrowth_.bytes() + reservoir_.bytes() + pairs_.bytes();
+  for (const ChoiceTree& tree : trees_) bytes += tree.bytes();
+  if (params_.index_length > 0) bytes += index_.bytes() + labels() * sizeof(float);  // to add up in
+  bytes += labels() * (sizeof counts_[0] + sizeof scorer_[0]) +
+           last_seen_.size() * sizeof last_seen_[0];
+  const std::size_t used = bank_.models() - bank_.spare_models() - spare_scorers_.size();
+  return bytes + used * bank_.bytes_of_model();
+}
+
 std::vector<LabelId> LabelTree::longest_unseen(std::size_t n,
                                                std::span<const LabelId> without) const {
   std::vector<LabelId> order(labels());

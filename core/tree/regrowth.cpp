@@ -203,6 +203,12 @@ void Regrowth::forget(const Forgotten& forgotten, bool reuse, GivenUp& given_up)
   next_ = 0;
 }
 
+std::size_t Regrowth::bytes() const {
+  std::size_t bytes = 0;
+  for (const ChoiceTree& tree : trees_) bytes += tree.bytes();
+  return bytes;
+}
+
 void Regrowth::visit_state(StateVisitor& state, std::size_t labels, std::size_t models,
                            const std::vector<ChoiceTree>& empty) {
   if (!state.restoring()) finish_shaping();

@@ -50,6 +50,7 @@ class Regrowth {
   void resize(std::size_t labels);
   // Takes labels out of the trees that grow; what takes several rows to shape them is done at once.
   void forget(const Forgotten& forgotten, bool reuse, GivenUp& given_up);
+  std::size_t bytes() const;  // that the trees take which grow
   // Of the rows that are kept, how many they have learned; fewer, once some are forgotten.
   std::size_t rows_learned() const { return stage_ == Stage::learning ? next_ : 0; }
   void set_rows_learned(std::size_t rows) { if (stage_ == Stage::learning) next_ = rows; }

@@ -45,6 +45,7 @@ class Reservoir {
   bool is_kept() const { return limit_ > 0; }
   bool empty() const { return rows_.empty(); }
   const std::vector<Row>& rows() const { return rows_; }
+  std::size_t bytes() const { return bytes_; }
   std::uint64_t seen() const { return seen_; }  // rows, kept or not
 
   // Adds a row, or not, as chance will have it; others make room for it.

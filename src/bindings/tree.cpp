@@ -58,7 +58,8 @@ nb::ndarray<nb::numpy, float> predict_all(const TreeLearner& self, const BoundMa
   return p.release();
 }
 
-void forget(LabelTree& self, In<LabelId> labels, bool keep_ids, const nb::callable& then) {
+void forget(LabelTree& self, In<LabelId> labels, bool keep_ids,
+            const nb::typed<nb::callable, nb::object()>& then) {
   Changing lock(self.lock());
   require_unfrozen(self.bank().params());
   std::vector<bool> given(self.labels(), false);
@@ -188,6 +189,7 @@ void bind_tree(nb::module_& m) {
       .def("forget", &forget, nb::arg("labels"), nb::arg("keep_ids"), nb::arg("then"),
            "Forget labels, and call `then`, a native function, before anything else can happen. "
            "The ids of others move up, unless they are kept.")
+      .def_prop_ro("grown_bytes", reading(&LabelTree::grown_bytes))
       .def(
           "longest_unseen",
           [](const LabelTree& self, std::size_t n, In<LabelId> without) {

@@ -410,10 +410,13 @@ class LabelTree(TreeLearner):
 
     def organize(self, X: Matrix, y: LabelSets) -> None: ...
 
-    def forget(self, labels: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], keep_ids: bool, then: Callable) -> None:
+    def forget(self, labels: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], keep_ids: bool, then: Callable[[], object]) -> None:
         """
         Forget labels, and call `then`, a native function, before anything else can happen. The ids of others move up, unless they are kept.
         """
+
+    @property
+    def grown_bytes(self) -> int: ...
 
     def longest_unseen(self, n: int, without: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> NDArray[numpy.uint32]:
         """The n labels longest unseen, without some."""

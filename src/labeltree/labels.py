@@ -126,11 +126,8 @@ class Vocabulary:
     @property
     def nbytes(self) -> int:
         """How many bytes the labels and their ids take, more or less."""
-        if isinstance(self._known, dict):
-            return 160 * len(self._known)
-        if self._known is not None:
-            return self._known.nbytes
-        return sum(array.nbytes for array in self.packed().arrays.values())
+        ids = self._ids
+        return 160 * len(ids) if isinstance(ids, dict) else ids.nbytes
 
     def take(self, ids: NDArray[Any]) -> NDArray[Any]:
         """Return the labels with these ids, in an array of their shape."""

@@ -60,7 +60,7 @@ def test_forgotten_labels_are_never_predicted(params, method):
     assert clf.forget(gone) is clf
     assert clf.classes_.tolist() == [label for label in before if label not in gone]
     assert clf.n_labels_ == len(clf.classes_) == len(before) - len(gone)
-    labels, p = clf.predict_topk(X[:100], k=1000)
+    labels, _ = clf.predict_topk(X[:100], k=1000)
     assert not set(labels.ravel().tolist()) & set(gone)
     assert labels.shape == (100, clf.n_labels_)
     table = clf.predict_proba(X[:50])
@@ -103,7 +103,7 @@ def test_unknown_labels_are_refused_and_change_nothing():
     X, y = problem()
     clf = clf_of().partial_fit(X, y)
     expected = clf_of().partial_fit(X, y)
-    with pytest.raises(ValueError, match="'emu' is not among the 60 labels .* nothing was forg"):
+    with pytest.raises(ValueError, match=r"'emu' is not among the 60 labels .* nothing was forg"):
         clf.forget([y[0], "emu"])
     with pytest.raises(ValueError, match="and 1 others are not among"):
         clf.forget(["emu", "yak", y[0]])
@@ -231,7 +231,7 @@ class TestMaxLabels:
 
     def test_one_sentence_for_what_cannot_be(self):
         X, y = problem(200, 100)
-        with pytest.raises(ValueError, match="y has .* labels, expected at most max_labels = 10"):
+        with pytest.raises(ValueError, match=r"y has .* labels, expected at most max_labels = 10"):
             clf_of(max_labels=10).fit(X, y)
         clf = clf_of(max_labels=3).partial_fit(X[:2], [["a"], ["b"]])
         before = clf._learner.state()
@@ -248,7 +248,7 @@ class TestMaxLabels:
                 clf_of(max_labels=wrong).partial_fit(X, y)
 
     def test_declared_labels_count(self):
-        X, y = problem(50, 20)
+        X, _ = problem(50, 20)
         clf = clf_of(max_labels=10).partial_fit(X[:1], ["x"], classes=list("abcdefghi"))
         assert len(clf.classes_) == 10
         clf.partial_fit(X[:1], ["y"])
@@ -262,6 +262,63 @@ class TestMaxLabels:
         assert clf.predict(X).tolist() == clf_of().fit(X, y).predict(X).tolist()
         clf.partial_fit(X[:1], ["new"])
         assert len(clf.classes_) == 60 - 7 + 1
+
+
+class TestMaxMemory:
+    def stream(self, clf, turns, rows=256):
+        rng = np.random.default_rng(0)
+        for turn in range(turns):
+            X = sp.random(rows, 300, 0.03, "csr", random_state=rng)
+            yield clf.partial_fit(X, [f"{turn} {i}" for i in range(rows)])
+
+    @pytest.mark.parametrize("layout", ["hashed", "dense"])
+    def test_what_grows_stays_below(self, layout):
+        clf = clf_of(max_memory=0.5, replay=0, layout=layout)
+        grown = [one._grown() for one in self.stream(clf, 20)]
+        assert max(grown) <= 0.5 * 2**20
+        assert grown[-1] > 0.3 * 2**20
+        assert 1 < clf.n_labels_ < 20 * 256
+        assert clf.classes_[-1] == "19 255"
+
+    @pytest.mark.parametrize("params", [{}, {"layout": "dense"}, {"index_length": 16}], ids=str)
+    def test_the_estimate_is_about_what_is_there(self, params):
+        """Beside the state: what is derived from it, and lists that have some room."""
+        clf = clf_of(max_memory=1000, replay=1, **params)
+        for _ in self.stream(clf, 4):
+            pass
+        state = clf._learner.state()
+        fixed = ("weights", "weights_row", "largest", "largest_row")
+        held = sum(array.nbytes for name, array in state.items() if name not in fixed)
+        if clf.layout_ != "hashed":
+            held += int(state["models"][0]) * 4 * 2 * (clf.n_features_in_ + 1)
+        held += sum(array.nbytes for array in clf._vocabulary.packed().arrays.values())
+        assert held < clf._grown() < 2 * held
+
+    @pytest.mark.parametrize(("megabytes", "replay"), [(0.2, 0), (1.02, 1)])
+    def test_any_batches_make_the_same_model_and_files_go_on(self, megabytes, replay, tmp_path):
+        rng = np.random.default_rng(0)
+        X = sp.random(2500, 300, 0.05, "csr", random_state=rng)
+        y = [f"label {i}" for i in rng.integers(0, 1500, 2500)]
+
+        def new():
+            return clf_of(max_memory=megabytes, replay=replay, scale="none")
+
+        whole, parts, saved = new().partial_fit(X, y), new(), new()
+        for begin in range(0, 2500, 300):
+            parts.partial_fit(X[begin : begin + 300], y[begin : begin + 300])
+        saved.partial_fit(X[:1111], y[:1111]).save(tmp_path / "model")
+        saved = labeltree.load(tmp_path / "model").partial_fit(X[1111:], y[1111:])
+        assert whole.n_labels_ < len(set(y))
+        assert_same(whole, parts)
+        assert_same(whole, saved)
+
+    def test_nonsense_is_refused(self):
+        X, y = problem(50, 5)
+        with pytest.raises(ValueError, match=r"max_memory is 50, expected more than replay = 64"):
+            clf_of(max_memory=50).partial_fit(X, y)
+        for wrong in (0, -3, "much"):
+            with pytest.raises(ValueError, match="'max_memory' parameter"):
+                clf_of(max_memory=wrong, replay=0).partial_fit(X, y)
 
 
 def test_threads_predict_while_another_forgets():

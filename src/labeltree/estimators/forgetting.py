@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Sequence
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -17,6 +17,7 @@ from labeltree.estimators.locking import changing
 from labeltree.estimators.tree import TreeClassifier
 from labeltree.labels import Label, Targets
 
+CHECKED = 256  # memory is looked at whenever so many rows were learned
 SHARE = 8  # of the labels one in so many goes at once: to forget goes through all of the model
 
 
@@ -30,9 +31,12 @@ class ForgettingClassifier(TreeClassifier):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **TreeClassifier._parameter_constraints,
         "max_labels": [Interval(Integral, 1, None, closed="left"), None],
+        "max_memory": [Interval(Real, 0, None, closed="neither"), None],
     }
 
     max_labels: int | None
+    max_memory: float | None
+    replay: int
 
     @changing
     def forget(self, labels: Iterable[Label]) -> Self:
@@ -101,14 +105,26 @@ class ForgettingClassifier(TreeClassifier):
             )
             raise
 
+    def _validate_params(self) -> None:
+        super()._validate_params()
+        if self.max_memory is not None and self.max_memory <= self.replay:
+            raise ValueError(
+                f"max_memory is {self.max_memory}, expected more than replay = {self.replay}, the "
+                "megabytes that rows to be learned again may take; raise it, or lower replay"
+            )
+
     @property
     def _bounded(self) -> bool:
-        return self._most_labels() is not None
+        return self._fixed["max_labels"] is not None or self._fixed["max_memory"] is not None
 
     def _most_labels(self) -> int | None:
         fixed = getattr(self, "_fixed", None)
         most: int | None = self.max_labels if fixed is None else fixed["max_labels"]
         return most
+
+    def _grown(self) -> int:
+        """Return about how many bytes hold what grows with labels and rows."""
+        return int(self._learner.grown_bytes) + self._vocabulary.nbytes
 
     def _require_room(
         self, targets: Targets, declared: Sequence[Label], *, streaming: bool
@@ -156,18 +172,33 @@ class ForgettingClassifier(TreeClassifier):
                 self._make_room(batch.targets.labels_of(begin))
             else:
                 super()._learn_stream(batch.part(begin, end), [])
+                self._shrink()
             begin = end
 
     def _end_of_room(self, targets: Targets, begin: int) -> int:
-        """Return the first row, from `begin` on, for whose labels there is no room."""
-        most = self._most_labels()
+        """Return the row, from `begin` on, before which labels, or memory, are to be looked at."""
+        most, end = self._most_labels(), len(targets)
+        if self._fixed["max_memory"] is not None:
+            end = min(end, begin + CHECKED - self.examples_ % CHECKED)
+        if most is None:
+            return end
         known, new = self._vocabulary, set[Label]()
-        room = len(targets) if most is None else most - len(known)
-        for row in range(begin, len(targets)):
+        room = most - len(known)
+        for row in range(begin, end):
             new.update(label for label in targets.labels_of(row) if label not in known)
             if len(new) > room:
                 return row
-        return len(targets)
+        return end
+
+    def _shrink(self) -> None:
+        """Forget labels longest unseen as long as memory is more than it may be."""
+        megabytes = self._fixed["max_memory"]
+        if megabytes is None or self.examples_ % CHECKED:
+            return
+        nobody = np.empty(0, dtype=np.uint32)
+        while len(self._vocabulary) > 1 and self._grown() > megabytes * 2**20:
+            share = -(-len(self._vocabulary) // SHARE)
+            self._forget(self._learner.longest_unseen(share, nobody))
 
     def _make_room(self, labels: Sequence[Label]) -> None:
         """Forget the labels longest unseen, an eighth of all at least, if there are too many."""

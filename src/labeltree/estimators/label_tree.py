@@ -108,6 +108,12 @@ class LabelTreeClassifier(ForgettingClassifier):
     max_labels : int, default=None
         How many labels `partial_fit` holds at most: before a row that would bring more, an eighth
         of them is forgotten, those longest unseen. `fit` refuses more. None sets no bound.
+    max_memory : float, default=None
+        Megabytes, counted by an estimate, for what grows with labels and rows: labels, trees,
+        index, the rows of `replay`, and weights, unless they are in a hashed table, whose size is
+        `bits`. Whenever 256 rows were learned by `partial_fit`, labels longest unseen are
+        forgotten, an eighth at a time, until there is room. Must be more than `replay`. `fit`
+        keeps all labels. None sets no bound.
     scale, layout, bits
         As for `OneAgainstAllClassifier`, but for `fit` tables have eight times as many weights, at
         most 2 ** 26, and of sparse rows no more than they are likely to use; twice as many, of
@@ -181,6 +187,7 @@ class LabelTreeClassifier(ForgettingClassifier):
         "calibrated_": False,
         "replay": 0,
         "max_labels": None,
+        "max_memory": None,
     }
     _changeable: ClassVar[tuple[str, ...]] = (
         *ForgettingClassifier._changeable,
@@ -215,6 +222,7 @@ class LabelTreeClassifier(ForgettingClassifier):
         threshold: float = 0.5,
         replay: int = 64,
         max_labels: int | None = None,
+        max_memory: float | None = None,
         scale: Literal["auto", "max", "none", "unit", "idf"] = "auto",
         layout: Literal["auto", "dense", "hashed"] = "auto",
         bits: int | None = None,
@@ -240,6 +248,7 @@ class LabelTreeClassifier(ForgettingClassifier):
         self.threshold = threshold
         self.replay = replay
         self.max_labels = max_labels
+        self.max_memory = max_memory
         self.scale = scale
         self.layout = layout
         self.bits = bits

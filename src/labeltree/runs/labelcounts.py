@@ -13,7 +13,8 @@ from labeltree.labels import Label
 
 def forgets(clf: OnlineClassifier | TextClassifier) -> bool:
     """Tell whether a model forgets labels by itself."""
-    return getattr(classifier_of(clf), "max_labels", None) is not None
+    bounds = ("max_labels", "max_memory")
+    return any(getattr(classifier_of(clf), name, None) is not None for name in bounds)
 
 
 def add_counts(

@@ -187,9 +187,7 @@ class ServedModel:
             for label in known[len(names) :].tolist():
                 names.append((str(label).casefold(), label))
         words = query.casefold().split()
-        found = [
-            i for i, (name, _) in enumerate(names) if all(word in name for word in words)
-        ]
+        found = [i for i, (name, _) in enumerate(names) if all(word in name for word in words)]
         counts = self._counts
         whole = " ".join(words)
 
@@ -199,9 +197,9 @@ class ServedModel:
             return name != whole, not name.startswith(whole), -count
 
         best = sorted(found, key=order)[:limit]
-        return [
-            (names[i][1], int(counts[i]) if i < len(counts) else None) for i in best
-        ], len(known)
+        return [(names[i][1], int(counts[i]) if i < len(counts) else None) for i in best], len(
+            known
+        )
 
     def contents(
         self, notes: dict[str, Any], attached: dict[str, NDArray[Any]]
