@@ -4,7 +4,8 @@
 
 Rows of 20 features out of 2^20, in a hashed table, by `partial_fit`. Told are resident memory for
 each label, without what the process, the table and one number a feature take before the first
-row, and the parts that it is made of, as far as the model's arrays tell. The aim: below 300 bytes.
+row, and the parts that it is made of, as far as the model's arrays tell, and the estimate that
+`max_memory` goes by. The aim: below 300 bytes.
 With `--max-labels` memory should stay where it is once there are so many.
 """
 
@@ -42,6 +43,8 @@ def parts(clf):
     for name, array in clf._learner.state().items():
         part = next((p for p, begins in PARTS.items() if name.startswith(begins)), "other")
         found[part] += array.nbytes
+    found["vocabulary"] = clf._vocabulary.nbytes
+    found["estimate"] = clf._grown()  # what max_memory bounds, in all
     return found
 
 
