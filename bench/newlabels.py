@@ -25,7 +25,7 @@ CHUNK = 20_000
 PARTS = {
     "trees": ("tree0_",),
     "index": ("index_",),
-    "models": ("steps", "scorer"),
+    "models": ("steps", "n_models", "scorer"),
     "counts": ("counts", "last_seen"),
     "rows kept": ("replay_",),
     "weights": ("weights", "largest"),

@@ -465,7 +465,7 @@ void Bank::visit_state(StateVisitor& state, const std::string& prefix) {
     visit_frozen(state, prefix, state.freezing().value_or(0.0f));
     return;
   }
-  if (state.restoring() && !state.has(prefix + "models")) {  // as all models were saved once
+  if (state.restoring() && !state.has(prefix + "n_models")) {  // as all models were saved once
     state.array(prefix + "steps", steps_);
     models_ = steps_.size();
     if (!params_.step_counts) steps_ = {};
@@ -473,7 +473,7 @@ void Bank::visit_state(StateVisitor& state, const std::string& prefix) {
     state.array(prefix + "steps", steps_);
     models_ = steps_.size();
   } else {
-    state.value(prefix + "models", models_);
+    state.value(prefix + "n_models", models_);
   }
   state.optional(prefix + "spare", spare_);
   if (state.restoring()) {

@@ -116,22 +116,26 @@ void LabelIndex::add(LabelId label, const Example& x, float weight) {
 
 // Reads every list: which features a label has is known nowhere else.
 void LabelIndex::forget(const Forgotten& forgotten) {
-  std::vector<std::vector<Posting>> left;
+  std::vector<std::uint32_t> number(lists_.size(), 0);  // of each list afterwards; 0: it is empty
+  std::uint32_t left = 0;
   postings_ = 0;
-  list_of_slot_.visit_rows(1, [&](std::size_t slot) {
-    std::uint32_t& number = list_of_slot_.data()[slot];
-    if (number == 0) return;
-    std::vector<Posting>& list = lists_[number - 1];
+  for (std::size_t i = 0; i < lists_.size(); ++i) {  // in the order in which they were made, as in memory
+    constexpr std::size_t ahead = 8;
+    if (i + ahead < lists_.size()) __builtin_prefetch(lists_[i + ahead].data());
+    std::vector<Posting>& list = lists_[i];
     std::erase_if(list, [&](const Posting& posting) { return forgotten.has(posting.label); });
     for (Posting& posting : list) posting.label = forgotten.id(posting.label);
     if (2 * list.size() < list.capacity()) list.shrink_to_fit();
-    number = 0;
-    if (list.empty()) return;
+    if (list.empty()) continue;
     postings_ += list.size();
-    left.push_back(std::move(list));
-    number = static_cast<std::uint32_t>(left.size());
+    if (left < i) lists_[left] = std::move(list);
+    number[i] = ++left;
+  }
+  lists_.resize(left);
+  list_of_slot_.visit_rows(1, [&](std::size_t slot) {
+    std::uint32_t& one = list_of_slot_.data()[slot];
+    if (one != 0) one = number[one - 1];
   });
-  lists_ = std::move(left);
   forgotten.apply_to_entries(squared_norm_, 0.0);
   forgotten.apply_to_entries(inverse_norm_, 0.0f);
 }

@@ -350,7 +350,7 @@ def test_a_stream_of_many_labels_holds_so_many(cli, tmp_path):
     m = tmp_path / "m"
     cli("train", tmp_path / "a.svm", "-m", m, "--quiet", "--bits", 16, "--max-labels", 100)
     assert 87 <= len(load(m).classes_) <= 100
-    assert "2999" in cli("predict", tmp_path / "a.svm", "-m", m).out
+    assert "2999" in cli("predict", m, tmp_path / "a.svm").out
     cli("inspect", m)
-    bad = cli("train", tmp_path / "a.svm", "-m", m, "--max-labels", 0, code=1).err
+    bad = cli("train", tmp_path / "a.svm", "-m", m, "--max-labels", 0, code=2).err
     assert "'max_labels' parameter" in bad

@@ -226,7 +226,7 @@ class TestMaxLabels:
             sizes.append(sum(a.nbytes for a in state.values()) + clf._vocabulary.nbytes)
         assert max(sizes[4:]) < 1.2 * sizes[3]
         if layout == "dense":
-            models = clf._learner.state()["models"][0]
+            models = clf._learner.state()["n_models"][0]
             assert models < 200 * (1 + 3 * 8) * 2
 
     def test_one_sentence_for_what_cannot_be(self):
@@ -290,7 +290,7 @@ class TestMaxMemory:
         fixed = ("weights", "weights_row", "largest", "largest_row")
         held = sum(array.nbytes for name, array in state.items() if name not in fixed)
         if clf.layout_ != "hashed":
-            held += int(state["models"][0]) * 4 * 2 * (clf.n_features_in_ + 1)
+            held += int(state["n_models"][0]) * 4 * 2 * (clf.n_features_in_ + 1)
         held += sum(array.nbytes for array in clf._vocabulary.packed().arrays.values())
         assert held < clf._grown() < 2 * held
 

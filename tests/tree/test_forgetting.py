@@ -176,9 +176,9 @@ def test_a_label_learned_anew_starts_from_zero_weights(layout):
     assert len(core.state()["tree0_label"]) == core.learned_labels == 0
     weights = core.state()["weights"]
     assert not weights.any()
-    models = core.state()["models"][0]
+    models = core.state()["n_models"][0]
     learn(core, others, y)
-    assert core.state()["models"][0] <= models  # those of before are used again
+    assert core.state()["n_models"][0] <= models  # those of before are used again
 
 
 def test_models_of_forgotten_labels_are_used_again_where_they_take_memory():
@@ -190,7 +190,7 @@ def test_models_of_forgotten_labels_are_used_again_where_they_take_memory():
         learn(core, rng.random((100, 16)), labels)
         if turn:
             forget(core, (labels - 100) % 400, keep_ids=True)
-        sizes.append(core.state()["models"][0])
+        sizes.append(core.state()["n_models"][0])
     assert max(sizes[2:]) <= sizes[1] * 1.2
 
 
