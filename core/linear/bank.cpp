@@ -81,15 +81,16 @@ void Bank::visit_learning(Visit visit) {
 void Bank::require_room(std::uint64_t models) const {
   const std::uint64_t most =
       params_.layout == Layout::hashed ? most_weights : most_weights / (slots_ + 1) / 8 * 8;
+  if (models > most) {
+    throw std::length_error(std::to_string(models) + " linear models of " +
+                            std::to_string(slots_) + " features have more than 2^" +
+                            std::to_string(LineWeights::largest_bits) +
+                            " weights; choose the hashed layout");
+  }
   if (models > most_models) {
     throw std::length_error("more than 2^32 linear models were made in the life of this learner; "
                             "start another one");
   }
-  if (models <= most) return;
-  throw std::length_error(std::to_string(models) + " linear models of " +
-                          std::to_string(slots_) + " features have more than 2^" +
-                          std::to_string(LineWeights::largest_bits) +
-                          " weights; choose the hashed layout");
 }
 
 void Bank::resize(std::size_t models) {

@@ -106,7 +106,8 @@ class Vocabulary:
         """Return the ids of labels, -1 for those that are not there."""
         known = self._ids
         if isinstance(known, _core.LabelTable):
-            return known.ids(labels if isinstance(labels, list) else list(labels))
+            ids = known.ids(labels if isinstance(labels, list) else list(labels))
+            return ids.view(np.int64)  # of the type that numpy calls so itself
         return np.array([known.get(label, -1) for label in labels], dtype=np.int64)
 
     def tolist(self) -> list[Label]:
