@@ -264,3 +264,19 @@ def test_a_worn_slot_takes_no_other_child():
     ((parent, slot, _, _),) = trees_of(core)
     below_root = [s for p, s in zip(parent, slot, strict=True) if p == 0]
     assert sorted(below_root) == [0, 1, 4, 5, 6, 7]
+
+
+def test_states_of_before_are_restored():
+    """They have the steps of every model, and nothing of what came with forgetting."""
+    X, y = problem(60, 10)
+    core, other, third = (make_core(10, D) for _ in range(3))
+    learn(core, X, y)
+    state = core.state()
+    models = int(state.pop("n_models")[0])
+    assert not {"spare", "scorer_spare", "last_seen", "tree0_worn"} & state.keys()
+    other.restore({**state, "steps": np.zeros(models)})
+    third.restore(core.state())
+    for one in (core, other, third):
+        learn(one, X, y)
+    assert_same_state(core, other)
+    assert_same_state(core, third)
