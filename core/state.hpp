@@ -27,6 +27,16 @@ class StateVisitor {
   // so are weights, as long as this share of what they matter is kept.
   virtual std::optional<float> freezing() const = 0;
 
+  // Whether the state that is restored has such an array.
+  virtual bool has(const std::string& name) const = 0;
+
+  // An array that is left out if it is empty, and so may be missing in a state that was saved before
+  // there was such a thing.
+  template <class T>
+  void optional(const std::string& name, std::vector<T>& values) {
+    if (restoring() ? has(name) : !values.empty()) array(name, values);
+  }
+
   virtual void array(const std::string& name, std::vector<float>& values) = 0;
   virtual void array(const std::string& name, std::vector<double>& values) = 0;
   virtual void array(const std::string& name, std::vector<std::uint32_t>& values) = 0;

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from bench import __main__ as command
-from bench import data, environments, million, report, runs, scaling, synthetic
+from bench import data, environments, million, newlabels, report, runs, scaling, synthetic
 from bench.environments import Environment
 from bench.peers import (
     NAMES,
@@ -334,3 +334,25 @@ def test_million_tells_memory_along_the_stream_and_of_the_mapped_model(capfd):
     assert "compiled in" in compiled
     assert float(mapped.split()[3]) > 0
     assert float(mapped.split(", ")[-1].split()[0]) > 50  # percent right, of 1000 labels
+
+
+def test_new_labels_cost_little_each(capfd):
+    newlabels.main(["--labels", "20000", "--bits", "16", "--kind", "int", "text", "--replay", "0"])
+    out = capfd.readouterr().out
+    for report_ in out.split("labels, replay 0")[1:]:
+        cost = {
+            line.rsplit(maxsplit=1)[0].strip(): float(line.split()[-1])
+            for line in report_.splitlines()
+            if line.startswith("    ") and "rows" not in line
+        }
+        assert cost["models"] < 5
+        assert cost["counts"] == 8
+        assert cost["trees"] < 25
+        assert 160 < cost["index"] - 8 < 320  # a posting a feature, and what a feature costs once
+        assert cost["vocabulary"] < 40
+
+
+def test_memory_of_new_labels_is_bounded(capfd):
+    newlabels.main(["--labels", "30000", "--bits", "16", "--replay", "0", "--max-labels", "1000"])
+    assert "labels at the end" in (out := capfd.readouterr().out)
+    assert int(out.split(" s, ")[1].split()[0].replace(",", "")) <= 1000

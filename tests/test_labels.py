@@ -9,20 +9,57 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labeltree.labels import Targets, Vocabulary
+from tests.tree.test_label_tree import make_core
 
 labels = st.one_of(st.integers(-(2**60), 2**60), st.text(max_size=3))
 
 
 @given(st.lists(labels))
 def test_ids_are_dense_and_never_change(stream):
-    vocabulary = Vocabulary()
+    vocabulary, learner = Vocabulary(), make_core(0, 4)
     seen = {}
     for label in stream:
-        vocabulary.add([label], lambda ids, new: ids.update({new[0]: len(ids)}))
+        vocabulary.add([label], learner.add_labels)
         seen.setdefault(label, len(seen))
         assert vocabulary.ids(list(seen)).tolist() == list(seen.values())
     assert vocabulary.tolist() == list(seen)
     assert vocabulary.array.tolist() == list(seen)
+
+
+any_label = st.one_of(labels, st.booleans(), st.sampled_from([1.0, 0.0, 2**70, "\ud800", "", -5]))
+
+
+@pytest.mark.parametrize("kind", [st.integers(-9, 9), st.text(max_size=2), any_label])
+@given(data=st.data())
+def test_a_vocabulary_is_a_dictionary_of_less_memory(kind, data):
+    """Whatever it holds, equal labels have one id, and labels stay what they were."""
+    stream = data.draw(st.lists(kind, max_size=30))
+    vocabulary, learner, known = Vocabulary(), make_core(0, 4), {}
+    for label in stream:
+        vocabulary.add([label], learner.add_labels)
+        known.setdefault(label, len(known))
+    asked = data.draw(st.lists(any_label, max_size=10)) + stream
+    assert vocabulary.ids(asked).tolist() == [known.get(label, -1) for label in asked]
+    assert [label in vocabulary for label in asked] == [label in known for label in asked]
+    held = list(known)
+    for copy in (vocabulary, vocabulary.copy(), Vocabulary(vocabulary.packed())):
+        assert [(type(one), one) for one in copy.tolist()] == [(type(one), one) for one in held]
+    some = data.draw(st.sets(st.integers(0, len(held) - 1))) if held else set()
+    left = vocabulary.without(np.array(sorted(some), np.uint32))
+    assert left.tolist() == [label for i, label in enumerate(held) if i not in some]
+    assert vocabulary.pick(sorted(some)) == [held[i] for i in sorted(some)]
+    assert vocabulary.take(np.array(sorted(some), int)).tolist() == [held[i] for i in sorted(some)]
+
+
+def test_labels_are_added_together_with_the_learner_or_not_at_all():
+    vocabulary, learner = Vocabulary(["a", "b"]), make_core(1, 4)
+    with pytest.raises(ValueError, match="2 ids, but the model has 1"):
+        vocabulary.add(["c"], learner.add_labels)
+    assert vocabulary.tolist() == ["a", "b"]
+    learner.resize(2)
+    vocabulary.add(["c", "a"], learner.add_labels)
+    assert vocabulary.ids(["a", "b", "c", "d"]).tolist() == [0, 1, 2, -1]
+    assert learner.labels == 3
 
 
 @given(st.lists(st.lists(labels, max_size=4), min_size=1))

@@ -25,6 +25,9 @@ constexpr std::uint64_t most_slots = std::uint64_t{1} << 28;
 // Of all models together, in any layout.
 constexpr std::uint64_t most_weights = std::uint64_t{1} << LineWeights::largest_bits;
 
+// Learners number models by 32 bits. In the hashed layout numbers are not used again.
+constexpr std::uint64_t most_models = std::uint64_t{1} << 32;
+
 // h g^2, or 0 if nothing is to be learned: the loss is flat, or the numbers are out of all bounds.
 float learnable(float p, float y, float weight, const Example& x, const Rule& rule) {
   const float g = gradient(rule.loss, p, y);
@@ -78,18 +81,23 @@ void Bank::visit_learning(Visit visit) {
 void Bank::require_room(std::uint64_t models) const {
   const std::uint64_t most =
       params_.layout == Layout::hashed ? most_weights : most_weights / (slots_ + 1) / 8 * 8;
-  if (models <= most) return;
-  throw std::length_error(std::to_string(models) + " linear models of " +
-                          std::to_string(slots_) + " features have more than 2^" +
-                          std::to_string(LineWeights::largest_bits) +
-                          " weights; choose the hashed layout");
+  if (models > most) {
+    throw std::length_error(std::to_string(models) + " linear models of " +
+                            std::to_string(slots_) + " features have more than 2^" +
+                            std::to_string(LineWeights::largest_bits) +
+                            " weights; choose the hashed layout");
+  }
+  if (models > most_models) {
+    throw std::length_error("more than 2^32 linear models were made in the life of this learner; "
+                            "start another one");
+  }
 }
 
 void Bank::resize(std::size_t models) {
   if (models <= models_) return;
   require_room(models);
   visit_learning([&](auto& weights) { weights.resize(models); });
-  steps_.resize(models, 0.0);
+  if (params_.step_counts) steps_.resize(models, 0.0);
   models_ = models;
 }
 
@@ -99,9 +107,39 @@ void Bank::reserve(std::size_t models) {
 }
 
 std::size_t Bank::add_block() {
+  if (!spare_.empty()) {
+    const std::uint32_t block = spare_.back();
+    spare_.pop_back();
+    return block;
+  }
   const std::size_t block = (models() + 7) / 8;
   resize(8 * (block + 1));
   return block;
+}
+
+void Bank::give_up(std::span<const std::uint32_t> models, std::span<const std::uint32_t> blocks) {
+  std::vector<std::size_t> observed;
+  visit_observed([&](std::size_t feature) { observed.push_back(feature); });
+  visit_learning([&](auto& weights) {
+    const auto zero = [&](std::size_t model) {
+      for (const std::size_t feature : observed) {
+        const WeightRef w = weights.at(model, weights.key(feature));
+        w.weight = 0.0f;
+        if (w.gradient_sum != nullptr) *w.gradient_sum = 0.0f;
+      }
+      if (params_.step_counts) steps_[model] = 0.0;
+    };
+    for (const std::uint32_t model : models) zero(model);
+    for (const std::uint32_t block : blocks) {
+      for (std::size_t lane = 0; lane < 8; ++lane) zero(8 * std::size_t{block} + lane);
+    }
+  });
+  spare_.insert(spare_.end(), blocks.begin(), blocks.end());
+}
+
+std::size_t Bank::bytes_of_model() const {
+  if (params_.layout == Layout::hashed) return 0;
+  return (slots_ + 1) * sizeof(float) * (params_.gradient_sums ? 2 : 1);
 }
 
 std::size_t Bank::add_below(std::size_t parent, bool right) {
@@ -418,7 +456,7 @@ void Bank::zero(std::size_t model) {
       if (w.gradient_sum != nullptr) *w.gradient_sum = 0.0f;
     });
   });
-  steps_[model] = 0.0;
+  if (params_.step_counts) steps_[model] = 0.0;
 }
 
 void Bank::copy(std::size_t from, std::size_t to) {
@@ -431,7 +469,7 @@ void Bank::copy(std::size_t from, std::size_t to) {
       if (target.gradient_sum != nullptr) *target.gradient_sum = *source.gradient_sum;
     });
   });
-  steps_[to] = steps_[from];
+  if (params_.step_counts) steps_[to] = steps_[from];
 }
 
 void Bank::visit_state(StateVisitor& state, const std::string& prefix) {
@@ -445,10 +483,23 @@ void Bank::visit_state(StateVisitor& state, const std::string& prefix) {
   }
   state.table(prefix + "largest", largest_, 1);
   visit_documents(state, prefix);
-  state.array(prefix + "steps", steps_);
-  if (state.restoring()) {
-    require_room(steps_.size());
+  if (state.restoring() && !state.has(prefix + "n_models")) {  // as all models were saved once
+    state.array(prefix + "steps", steps_);
     models_ = steps_.size();
+    if (!params_.step_counts) steps_ = {};
+  } else if (params_.step_counts) {
+    state.array(prefix + "steps", steps_);
+    models_ = steps_.size();
+  } else {
+    state.value(prefix + "n_models", models_);
+  }
+  state.optional(prefix + "spare", spare_);
+  if (state.restoring()) {
+    require_room(models_);
+    for (const std::uint32_t block : spare_) {
+      StateVisitor::require((std::size_t{block} + 1) * 8 <= models_,
+                            "the saved model has a spare model that does not exist");
+    }
   }
   visit_learning([&](auto& weights) {
     if (state.restoring()) weights.resize(models());

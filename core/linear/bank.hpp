@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
@@ -42,6 +43,7 @@ struct BankParams {
   bool indicators = false;  // whether add_indicator is used
   bool frozen = false;      // for prediction only: the state restored must be a frozen one
   bool gradient_sums = true;  // whether any model learns by adaptive steps, which need them
+  bool step_counts = true;    // whether any model's plain steps shrink, by how much it has learned
 };
 
 class Bank {
@@ -54,10 +56,16 @@ class Bank {
   // Makes room for so many models at once: weights that grow are copied.
   void reserve(std::size_t models);
   std::size_t models() const { return models_; }
+  // Bytes of weights that each model which is in use takes: none in the hashed layout.
+  std::size_t bytes_of_model() const;
+  std::size_t spare_models() const { return 8 * spare_.size(); }
   // Whether the weights of eight models lie side by side, so that all cost about as much as one.
   bool has_lines() const { return params_.layout != Layout::dense; }
   // Adds eight models that learn8 and predict8 take at once; returns their block.
   std::size_t add_block();
+  // Makes the weights of some models zero, and lets add_block use some blocks again; not in the hashed
+  // layout.
+  void give_up(std::span<const std::uint32_t> models, std::span<const std::uint32_t> blocks);
   // Adds a model for a child of the binary node that has the model `parent`, or for a root. In a
   // hashed table three levels of a path share a block: one miss a feature serves all three. Every
   // child may be added once.
@@ -140,6 +148,7 @@ class Bank {
   bool counting_ = true;                     // whether rows that are observed are new
   std::uint64_t models_ = 0;
   std::vector<double> steps_;   // sgd with power: the weight of each model's examples
+  std::vector<std::uint32_t> spare_;  // blocks that were given up, of zero weights
   std::variant<DenseWeights, LineWeights, FrozenDenseWeights, FrozenLineWeights> weights_;
   // Of layouts that are not hashed, with indicators.
   std::optional<LineWeights> indicator_weights_;

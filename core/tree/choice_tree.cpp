@@ -47,7 +47,6 @@ std::uint32_t ChoiceTree::add_node(std::uint32_t parent, std::size_t slot, Label
   parent_.push_back(parent);
   slot_.push_back(static_cast<std::uint8_t>(slot));
   label_.push_back(label);
-  leaves_.push_back(1);
   place_.push_back(none);
   if (parent != none) child_[place_[parent] * width + slot] = node;
   if (label != no_label) leaf_[label] = node;
@@ -57,6 +56,7 @@ std::uint32_t ChoiceTree::add_node(std::uint32_t parent, std::size_t slot, Label
 void ChoiceTree::make_inner(std::uint32_t node, std::uint32_t block) {
   place_[node] = static_cast<std::uint32_t>(block_.size());
   block_.push_back(block);
+  leaves_.push_back(0);
   child_.resize(child_.size() + width, none);
 }
 
@@ -77,8 +77,8 @@ Steps ChoiceTree::organize(LabelClusters& clusters) {
       continue;
     }
     const std::uint32_t node = add_node(parent, slot, no_label);
-    leaves_[node] = static_cast<std::uint32_t>(size);
     make_inner(node, no_block);
+    leaves_.back() = static_cast<std::uint32_t>(size);
     std::array<std::size_t, width + 1> cut;
     for (std::size_t c = 0; c <= width; ++c) cut[c] = begin + size * c / width;
     for (std::size_t step = width; size > width && step > 1; step /= 2) {  // halve, three times
@@ -124,18 +124,19 @@ void ChoiceTree::insert(LabelId label, const Example& x, Bank& bank) {
     for (std::size_t c = 0; c < width; ++c) {
       const std::uint32_t child = children(node)[c];
       if (child == none) {
+        if (is_worn(node, c)) continue;
         slot = c;
         break;
       }
       const float luck = noise * static_cast<float>(next_random(random_) >> 40) / float{1 << 24};
       const float value = (1.0f - alpha_) * p[c] -
-                          alpha_ * std::log2(static_cast<float>(leaves_[child])) + luck;
+                          alpha_ * std::log2(static_cast<float>(leaves(child))) + luck;
       if (value > best) {
         best = value;
         slot = c;
       }
     }
-    ++leaves_[node];
+    ++leaves_[place_[node]];
     const std::uint32_t child = children(node)[slot];
     if (child == none) break;
     node = child;
@@ -143,8 +144,8 @@ void ChoiceTree::insert(LabelId label, const Example& x, Bank& bank) {
   if (is_leaf(node)) {  // the leaf becomes a node with its old label as the first child
     const LabelId old = label_[node];
     label_[node] = no_label;
-    leaves_[node] = 2;
     make_inner(node, static_cast<std::uint32_t>(bank.add_block()));
+    leaves_.back() = 2;
     add_node(node, 0, old);
     slot = 1;
   }
@@ -207,7 +208,7 @@ void ChoiceTree::leave_out_improbable(const Breadth& breadth, const std::vector<
   std::size_t kept = 0;
   for (std::size_t leaves = found.size(); kept < below.size(); ++kept) {
     if (below[kept].log_probability < bound && leaves >= breadth.wanted) break;
-    leaves += leaves_[below[kept].node];
+    leaves += this->leaves(below[kept].node);
   }
   below.resize(kept);
 }
@@ -299,6 +300,7 @@ void ChoiceTree::visit_state(StateVisitor& state, const std::string& prefix, std
   state.array(prefix + "place", place_);
   state.array(prefix + "child", child_);
   state.array(prefix + "block", block_);
+  if (!state.freezing()) state.optional(prefix + "worn", worn_);
   if (state.restoring()) derive(labels, models, grown);
 }
 
@@ -308,6 +310,7 @@ void ChoiceTree::derive(std::size_t labels, std::size_t models, bool grown) {
   const std::size_t nodes = label_.size();
   require(place_.size() == nodes && child_.size() == block_.size() * width,
           "the arrays of the saved tree differ in length");
+  require(worn_.size() <= block_.size(), "the saved tree has slots without a node");
   for (const std::uint32_t block : block_) {
     require((!grown && block == no_block) || (std::size_t{block} + 1) * width <= models,
             "the saved tree has a model that does not exist");
@@ -315,7 +318,7 @@ void ChoiceTree::derive(std::size_t labels, std::size_t models, bool grown) {
   parent_.assign(nodes, none);
   slot_.assign(nodes, 0);
   leaf_.assign(labels, none);
-  leaves_.assign(nodes, 0);
+  leaves_.assign(block_.size(), 0);
   std::vector<bool> taken(block_.size(), false);
   std::size_t reached = nodes > 0, inner = 0;
   for (std::uint32_t node = 0; node < nodes; ++node) {
@@ -341,9 +344,8 @@ void ChoiceTree::derive(std::size_t labels, std::size_t models, bool grown) {
   }
   require(reached == nodes && inner == block_.size(), "the saved tree has a node without a parent");
   for (auto node = static_cast<std::uint32_t>(nodes); node-- > 0;) {
-    if (is_leaf(node)) leaves_[node] = 1;
-    require(leaves_[node] > 0, "the saved tree has a node without leaves");
-    if (node > 0) leaves_[parent_[node]] += leaves_[node];
+    require(leaves(node) > 0, "the saved tree has a node without leaves");
+    if (node > 0) leaves_[place_[parent_[node]]] += leaves(node);
   }
 }
 

@@ -17,6 +17,7 @@
 #include "state.hpp"
 #include "tree/clusters.hpp"
 #include "tree/dual_pairs.hpp"
+#include "tree/forgotten.hpp"
 #include "tree/search.hpp"
 
 namespace labeltree {
@@ -46,6 +47,10 @@ class ChoiceTree {
   // Makes a leaf of a label that has none.
   void insert(LabelId label, const Example& x, Bank& bank);
 
+  // Removes leaves, nodes without any below, and those with one child, which takes their place. Slots
+  // that lost their child take another one if models can be given up (`reuse`): of zero weights.
+  void forget(const Forgotten& forgotten, bool reuse, GivenUp& given_up);
+
   // Trains the nodes above the labels of a set, which all have leaves, with the one example there is.
   // `above` and `blocks` are memory to be used again.
   void learn(std::span<const LabelId> labels, const ExampleBuffer& example, float weight,
@@ -69,10 +74,11 @@ class ChoiceTree {
   bool has(LabelId label) const { return leaf_[label] != none; }
 
   std::size_t nodes() const { return parent_.size(); }
+  std::size_t bytes() const;  // that it takes, beside its models
   std::uint32_t parent(std::uint32_t node) const { return parent_[node]; }
   std::uint32_t leaf(LabelId label) const { return leaf_[label]; }
   LabelId label(std::uint32_t node) const { return label_[node]; }
-  std::uint32_t leaves(std::uint32_t node) const { return leaves_[node]; }
+  std::uint32_t leaves(std::uint32_t node) const { return is_leaf(node) ? 1 : leaves_[place_[node]]; }
 
   // `grown`: whether all inner nodes have models.
   void visit_state(StateVisitor& state, const std::string& prefix, std::size_t labels,
@@ -90,6 +96,9 @@ class ChoiceTree {
   void child_probabilities(std::uint32_t node, const Example& x, const Bank& bank, float* p) const;
   void leave_out_improbable(const Breadth& breadth, const std::vector<Reached>& found,
                             std::vector<Reached>& below) const;
+  bool is_worn(std::uint32_t inner, std::size_t slot) const {
+    return place_[inner] < worn_.size() && worn_[place_[inner]] >> slot & 1;
+  }
   void derive(std::size_t labels, std::size_t models, bool grown);
 
   float alpha_;
@@ -99,10 +108,11 @@ class ChoiceTree {
   std::vector<std::uint32_t> parent_;  // of each node; none for the root
   std::vector<std::uint8_t> slot_;     // which child of its parent a node is
   std::vector<std::uint32_t> label_;   // of a leaf; no_label for inner nodes
-  std::vector<std::uint32_t> leaves_;  // below a node
   std::vector<std::uint32_t> place_;   // of an inner node among those; none for a leaf
   std::vector<std::uint32_t> child_;   // eight for each place; none where there is none
   std::vector<std::uint32_t> block_;   // for each place, of eight models in the bank
+  std::vector<std::uint32_t> leaves_;  // for each place, below the node
+  std::vector<std::uint32_t> worn_;    // for each place, bits of slots that take no child any more
   std::vector<std::uint32_t> leaf_;    // of each label; none if it has none
 };
 

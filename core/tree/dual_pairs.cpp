@@ -86,6 +86,15 @@ void KeptPairs::keep(std::size_t row, std::span<const LabelId> labels, const Row
   marks_[row] = mark(labels);
 }
 
+void KeptPairs::forget(const GivenUp& given_up) {
+  bytes_ = 0;
+  for (std::vector<DualPair>& row : rows_) {
+    std::erase_if(row, [&](const DualPair& pair) { return given_up.has(pair.model); });
+    bytes_ += row.size() * sizeof(DualPair);
+  }
+  std::fill(marks_.begin(), marks_.end(), 0u);
+}
+
 void KeptPairs::visit_state(StateVisitor& state, std::size_t models) {
   std::vector<std::uint64_t> end;
   std::vector<std::uint32_t> model;

@@ -11,6 +11,7 @@
 #include "linear/bank.hpp"
 #include "linear/block_predictions.hpp"
 #include "state.hpp"
+#include "tree/forgotten.hpp"
 
 namespace labeltree {
 
@@ -53,6 +54,12 @@ class KeptPairs {
   void keep(std::size_t row, std::span<const LabelId> labels, const RowPairs& pairs);
   // Whether a row may be the one that was kept: with other labels it is not.
   bool may_be(std::size_t row, std::span<const LabelId> labels) const;
+
+  // Whether the row has the pairs that it had when it was kept last.
+  bool is_settled(std::size_t row) const { return row < rows_.size() && !rows_[row].empty() && marks_[row] != 0; }
+  std::size_t bytes() const { return bytes_ + rows_.size() * (sizeof rows_[0] + sizeof marks_[0]); }
+  // Takes models away. Labels have other ids then, so that rows are no more known by them.
+  void forget(const GivenUp& given_up);
 
   void visit_state(StateVisitor& state, std::size_t models);
 

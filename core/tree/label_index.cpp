@@ -32,6 +32,10 @@ float unit_scale(const Example& x, std::size_t slots) {
   return std::isfinite(scale) ? scale : 0.0f;
 }
 
+// How many postings a list makes room for that has as many as it can: an eighth more, since there are as
+// many lists as features, and such that blocks of memory, of sixteen bytes less eight, are full.
+std::size_t larger(std::size_t size) { return (size + std::max<std::size_t>(2, size / 8)) | 1; }
+
 constexpr float faintest = 0.05f;  // of a row of length 1: what is smaller says too little to look up
 constexpr float largest_weight = 1e15f;  // its square must be a number, too
 constexpr float least = 1e-37f;          // products below this count as nothing
@@ -63,7 +67,7 @@ void LabelIndex::resize(std::size_t labels) {
 
 // The number of a slot's list, or no_list.
 std::size_t LabelIndex::list(std::size_t slot) const {
-  return frozen_ ? postings_.list(slot) : std::size_t{list_of_slot_.data()[slot]} - 1;
+  return frozen_ ? frozen_postings_.list(slot) : std::size_t{list_of_slot_.data()[slot]} - 1;
 }
 
 std::vector<LabelIndex::Posting>& LabelIndex::list_to_add_to(std::size_t slot) {
@@ -89,7 +93,9 @@ void LabelIndex::add(LabelId label, const Example& x, float weight) {
       dot += double{own->sum} * value;
       own->sum += weight * value;
     } else if (list.size() < length_) {
+      if (list.size() == list.capacity()) list.reserve(larger(list.size()));
       list.push_back({label, weight * value});
+      ++postings_;
     } else {
       const auto typical = [&](const Posting& p) { return p.sum * inverse_norm_[p.label]; };
       const auto least =
@@ -106,9 +112,41 @@ void LabelIndex::add(LabelId label, const Example& x, float weight) {
   inverse_norm_[label] = inverse_norm(squared_norm_[label]);
 }
 
+// Reads every list: which features a label has is known nowhere else.
+void LabelIndex::forget(const Forgotten& forgotten) {
+  std::vector<std::uint32_t> number(lists_.size(), 0);  // of each list afterwards; 0: it is empty
+  std::uint32_t left = 0;
+  postings_ = 0;
+  for (std::size_t i = 0; i < lists_.size(); ++i) {  // in the order in which they were made, as in memory
+    constexpr std::size_t ahead = 8;
+    if (i + ahead < lists_.size()) __builtin_prefetch(lists_[i + ahead].data());
+    std::vector<Posting>& list = lists_[i];
+    std::erase_if(list, [&](const Posting& posting) { return forgotten.has(posting.label); });
+    for (Posting& posting : list) posting.label = forgotten.id(posting.label);
+    if (2 * list.size() < list.capacity()) list.shrink_to_fit();
+    if (list.empty()) continue;
+    postings_ += list.size();
+    if (left < i) lists_[left] = std::move(list);
+    number[i] = ++left;
+  }
+  lists_.resize(left);
+  list_of_slot_.visit_rows(1, [&](std::size_t slot) {
+    std::uint32_t& one = list_of_slot_.data()[slot];
+    if (one != 0) one = number[one - 1];
+  });
+  forgotten.apply_to_entries(squared_norm_, 0.0);
+  forgotten.apply_to_entries(inverse_norm_, 0.0f);
+}
+
+// Lists have room for some more than they hold, and what an allocation takes beside its memory.
+std::size_t LabelIndex::bytes() const {
+  return postings_ * sizeof(Posting) * 17 / 16 + lists_.size() * (sizeof lists_[0] + 16) +
+         squared_norm_.size() * (sizeof squared_norm_[0] + sizeof inverse_norm_[0]);
+}
+
 // Asks for a list, as far as it fits into a page, while another is read.
 LABELTREE_INLINE void LabelIndex::prefetch_postings(std::size_t list) const {
-  if (frozen_) return postings_.prefetch(list);
+  if (frozen_) return frozen_postings_.prefetch(list);
   constexpr std::size_t line = 64, page = 4096;
   const auto* byte = reinterpret_cast<const char*>(lists_[list].data());
   const std::size_t bytes = lists_[list].size() * sizeof(Posting);
@@ -118,7 +156,7 @@ LABELTREE_INLINE void LabelIndex::prefetch_postings(std::size_t list) const {
 // Calls visit(label, sum) for the labels of a list.
 template <class Visit>
 void LabelIndex::visit_postings(std::size_t list, Visit visit) const {
-  if (frozen_) return postings_.visit(list, visit);
+  if (frozen_) return frozen_postings_.visit(list, visit);
   for (const Posting& posting : lists_[list]) visit(posting.label, posting.sum);
 }
 
@@ -137,7 +175,7 @@ void LabelIndex::find(const Example& x, std::size_t n, std::span<const LabelId> 
     if (value < faintest) return;
     of_itself += double{value} * value;
     if (const std::size_t found = list(slot); found != no_list) {
-      frozen_ ? postings_.prefetch_end(found) : __builtin_prefetch(&lists_[found]);
+      frozen_ ? frozen_postings_.prefetch_end(found) : __builtin_prefetch(&lists_[found]);
       look_ups.push_back({found, value});
     }
   });
@@ -147,7 +185,9 @@ void LabelIndex::find(const Example& x, std::size_t n, std::span<const LabelId> 
       of_label[label] += product > least ? product : least;
     });
   } else {
-    similar.found.resize(labels + 1);
+    std::size_t most = frozen_ ? labels : 0;  // that may be found
+    for (const Similar::LookUp& one : look_ups) most += frozen_ ? 0 : lists_[one.list].size();
+    similar.found.resize(std::max(similar.found.size(), std::min(most, labels) + 1));
     add_up(look_ups, [of_label = similar.of_label.data(), found = similar.found.data(),
                       &n_found = similar.n_found](LabelId label, float product) {
       float& sum = of_label[label];
@@ -276,7 +316,7 @@ void LabelIndex::visit_state(StateVisitor& state, std::size_t labels) {
   if (state.freezing() && !frozen_) return freeze(state);
   if (frozen_) {
     inverse_norm_.assign(labels, 1.0f);
-    return postings_.visit_state(state, labels);
+    return frozen_postings_.visit_state(state, labels);
   }
   std::vector<std::uint32_t> slot, size, label;
   std::vector<float> sum;
@@ -313,6 +353,7 @@ void LabelIndex::visit_state(StateVisitor& state, std::size_t labels) {
     }
   }
   require(next == label.size(), "the saved index is too long");
+  postings_ = label.size();
   inverse_norm_.resize(labels);
   std::transform(squared_norm_.begin(), squared_norm_.end(), inverse_norm_.begin(), inverse_norm);
 }

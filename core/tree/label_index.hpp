@@ -9,6 +9,7 @@
 #include "labels.hpp"
 #include "linear/example.hpp"
 #include "state.hpp"
+#include "tree/forgotten.hpp"
 #include "tree/frozen_postings.hpp"
 
 namespace labeltree {
@@ -45,10 +46,12 @@ class LabelIndex {
         slots_(slots),
         frozen_(frozen),
         list_of_slot_(length > 0 && !frozen ? slots : 0),
-        postings_(length > 0 && frozen ? slots : 0) {}
+        frozen_postings_(length > 0 && frozen ? slots : 0) {}
 
   void resize(std::size_t labels);
   void add(LabelId label, const Example& x, float weight);
+  void forget(const Forgotten& forgotten);
+  std::size_t bytes() const;  // that lists and labels take
 
   // Finds the `n` labels most similar to x. Of the labels in `without`, whose centroids have x in
   // them with the given weight, it is taken out again. `forget` must follow.
@@ -81,7 +84,8 @@ class LabelIndex {
   bool frozen_;
   AlignedArray<std::uint32_t> list_of_slot_;    // its number, from 1; 0 for a slot without a list
   std::vector<std::vector<Posting>> lists_;
-  FrozenPostings postings_;                     // frozen: the same, with norms multiplied in
+  std::size_t postings_ = 0;                    // in all lists
+  FrozenPostings frozen_postings_;              // frozen: the same, with norms multiplied in
   std::vector<double> squared_norm_;            // of each label's centroid
   std::vector<float> inverse_norm_;             // 1 / |c|^0.75, derived; frozen: 1
 };

@@ -14,8 +14,18 @@
 
 namespace labeltree {
 
+namespace {
+
+// Steps of models are counted where plain steps shrink.
+BankParams without_counts(BankParams bank, const LabelTreeParams& params) {
+  bank.step_counts = params.tree.power != 0.0f || params.scorer.power != 0.0f;
+  return bank;
+}
+
+}  // namespace
+
 LabelTree::LabelTree(const BankParams& bank, const LabelTreeParams& params)
-    : TreeLearner(bank),
+    : TreeLearner(without_counts(bank, params)),
       params_(params),
       index_(params.index_length, bank_.slots(), bank.frozen),
       confidence_(params.exclusive, params.slope, params.shift),
@@ -39,6 +49,7 @@ void LabelTree::set_labels(std::size_t labels) {
   regrowth_.resize(labels);
   index_.resize(labels);
   scorer_.resize(labels, none);
+  if (params_.stamps) last_seen_.resize(labels, 0);
 }
 
 // Scorers take their places in the order of the first tree: those of siblings, which are often
@@ -63,6 +74,11 @@ void LabelTree::organize(const Matrix& X, const LabelSets& y) {
 }
 
 void LabelTree::add_scorer(LabelId label) {
+  if (!spare_scorers_.empty()) {
+    scorer_[label] = spare_scorers_.back();
+    spare_scorers_.pop_back();
+    return;
+  }
   if (next_scorer_ % 8 == 0) {
     next_scorer_ = static_cast<std::uint32_t>(8 * bank_.add_block());
   }
@@ -249,7 +265,7 @@ void LabelTree::learn_set(std::span<const LabelId> y, float weight, bool ranked,
   std::shared_lock lock(growth_);
   scratch.candidates.resize(std::max<std::size_t>(scratch.candidates.size(), 1));
   Candidates& candidates = scratch.candidates[0];
-  const bool settled = is_dual() && again_ > 1 && !pairs_.of(scratch.row).empty();
+  const bool settled = is_dual() && again_ > 1 && pairs_.is_settled(scratch.row);
   if (settled || (again_ && !params_.scorers)) {  // nothing would learn from candidates
     candidates.clear();
   } else if (kept_.has(scratch.row)) {
@@ -278,10 +294,17 @@ void LabelTree::learn_set(std::span<const LabelId> y, float weight, bool ranked,
   if (!is_dual() && (!indexed || !again_)) {  // beside an index, trees that see a row again only learn it by heart
     train_trees(y, weight, scratch);
   }
-  for (const LabelId label : y) count(label, weight);
-  if (!indexed || !is_first) return;
-  const std::unique_lock adding(index_mutex_);
-  for (const LabelId label : y) index_.add(label, scratch.examples[0], weight);
+  if (params_.stamps) {
+    for (const LabelId label : y) {
+      std::atomic_ref(last_seen_[label]).store(examples() + 1, std::memory_order_relaxed);
+    }
+  }
+  for (const LabelId label : y) {
+    const bool seen = count(label, weight);
+    if (!indexed || (seen && !is_first)) continue;
+    const std::unique_lock adding(index_mutex_);
+    index_.add(label, scratch.examples[0], weight);
+  }
 }
 
 TreeView LabelTree::view() const {
@@ -313,6 +336,8 @@ void LabelTree::visit_state(StateVisitor& state) {
   index_.visit_state(state, labels());
   state.array("scorer", scorer_);
   state.value("next_scorer", next_scorer_);
+  if (learns) state.optional("scorer_spare", spare_scorers_);
+  if (learns && params_.stamps) state.array("last_seen", last_seen_);
   state.value("sought", sought_);
   state.value("found", found_);
   state.value("again", again_);
@@ -334,6 +359,11 @@ void LabelTree::visit_state(StateVisitor& state) {
           "the arrays of the saved scorers differ in length");
   require(found_ >= 0.0 && found_ <= sought_ && std::isfinite(sought_),
           "the saved model has found more labels than it sought");
+  require(last_seen_.size() == (learns && params_.stamps ? labels() : 0),
+          "the saved model does not tell when each label was last seen");
+  for (const std::uint32_t model : spare_scorers_) {
+    require(model < bank_.models(), "the saved model has a spare scorer that is missing");
+  }
   for (const std::uint32_t model : scorer_) {
     require(model == none || model < bank_.models(), "the saved model has a scorer that is missing");
   }

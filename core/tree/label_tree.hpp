@@ -46,6 +46,7 @@ struct LabelTreeParams {
   bool calibrated = true;  // whether probabilities are learned from those stated before
   std::size_t replay = 0;  // bytes for rows of a stream that are learned again; 0: none
   bool regrow = false;     // whether the trees of a stream are grown anew from these rows
+  bool stamps = false;     // whether it is known when a label was last seen
   std::uint64_t seed = 0;
 };
 
@@ -55,6 +56,15 @@ class LabelTree : public TreeLearner {
 
   // Builds the trees from clusters of labels, where all rows are known. Nothing may be learned yet.
   void organize(const Matrix& X, const LabelSets& y);
+
+  // Forgets labels, each given once, and all that was learned of them. The ids of those that stay move
+  // up, in their order, unless they are to be kept.
+  void forget(std::span<const LabelId> gone, bool keep_ids);
+  // An estimate of the bytes that grow with labels and rows: of trees, index, models in use, and rows
+  // that are kept; not of tables and arrays that are as large as the features.
+  std::size_t grown_bytes() const;
+  // The n labels longest unseen, in the order of their ids, without some; with `stamps` only.
+  std::vector<LabelId> longest_unseen(std::size_t n, std::span<const LabelId> without) const;
 
   void learn(const Matrix& X, const LabelSets& y, const float* weight, const std::int64_t* order,
              std::size_t n, std::size_t threads, LabelId* predicted, float* probability,
@@ -105,6 +115,8 @@ class LabelTree : public TreeLearner {
   void learn_again(const Reservoir::Row& row, Scratch& scratch);
   std::vector<ChoiceTree> make_trees() const;
   bool regrows() const;
+  // Whether models have weights of their own, which can be made zero and used again.
+  bool reuses_models() const { return bank_.params().layout != Layout::hashed; }
   void regrow(std::size_t cols, Scratch& scratch);
   void score(Scratch& scratch) const;
   void train_scorers(std::span<const LabelId> y, float weight, Scratch& scratch);
@@ -124,6 +136,8 @@ class LabelTree : public TreeLearner {
   mutable std::shared_mutex index_mutex_;  // threads that learn find labels in it, or add one
   std::vector<std::uint32_t> scorer_;  // a label's model in the bank; none before it is needed
   std::uint32_t next_scorer_ = 0;      // the model of the next scorer; a multiple of 8: none left
+  std::vector<std::uint32_t> spare_scorers_;  // of labels that were forgotten, of zero weights
+  std::vector<std::uint64_t> last_seen_;  // of each label: the number of the example, from 1; 0: never
   Confidence confidence_;
   mutable std::shared_mutex confidence_mutex_;  // threads that learn note what they said
   double sought_ = 0.0;

@@ -177,12 +177,41 @@ void Regrowth::resize(std::size_t labels) {
   for (ChoiceTree& tree : trees_) tree.resize(labels);
 }
 
-void Regrowth::visit_state(StateVisitor& state, std::size_t labels, std::size_t models,
-                           const std::vector<ChoiceTree>& empty) {
-  while (!state.restoring() && shaping_) {
+// What is left of it would have taken part of the time of so many rows.
+void Regrowth::finish_shaping() {
+  while (shaping_) {
     shape_more();
     ++wait_;
   }
+}
+
+void Regrowth::forget(const Forgotten& forgotten, bool reuse, GivenUp& given_up) {
+  finish_shaping();
+  std::size_t nodes = 0, planted = 0;
+  for (ChoiceTree& tree : trees_) {
+    tree.forget(forgotten, reuse, given_up);
+    nodes += tree.blocks().size();
+    planted += tree.blocks().size() -
+               static_cast<std::size_t>(std::count(tree.blocks().begin(), tree.blocks().end(),
+                                                   ChoiceTree::no_block));
+  }
+  if (stage_ == Stage::placing) next_ = forgotten.position(next_);
+  if (stage_ != Stage::planting) return;
+  next_ = planted;
+  if (planted < nodes) return;
+  stage_ = Stage::learning;
+  next_ = 0;
+}
+
+std::size_t Regrowth::bytes() const {
+  std::size_t bytes = 0;
+  for (const ChoiceTree& tree : trees_) bytes += tree.bytes();
+  return bytes;
+}
+
+void Regrowth::visit_state(StateVisitor& state, std::size_t labels, std::size_t models,
+                           const std::vector<ChoiceTree>& empty) {
+  if (!state.restoring()) finish_shaping();
   auto stage = static_cast<std::uint32_t>(stage_);
   state.value("regrowth_stage", stage);
   state.value("regrowth_labels", labels_);

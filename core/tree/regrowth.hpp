@@ -48,6 +48,12 @@ class Regrowth {
                     std::size_t begin, std::size_t end, const Example& example, Bank& bank);
 
   void resize(std::size_t labels);
+  // Takes labels out of the trees that grow; what takes several rows to shape them is done at once.
+  void forget(const Forgotten& forgotten, bool reuse, GivenUp& given_up);
+  std::size_t bytes() const;  // that the trees take which grow
+  // Of the rows that are kept, how many they have learned; fewer, once some are forgotten.
+  std::size_t rows_learned() const { return stage_ == Stage::learning ? next_ : 0; }
+  void set_rows_learned(std::size_t rows) { if (stage_ == Stage::learning) next_ = rows; }
   // `empty`: trees as they were when it began.
   void visit_state(StateVisitor& state, std::size_t labels, std::size_t models,
                    const std::vector<ChoiceTree>& empty);
@@ -57,6 +63,7 @@ class Regrowth {
   struct Shaping;
 
   bool shape_more();
+  void finish_shaping();
   void shape();
   void plant(Bank& bank);
   void learn_row(const Reservoir::Content& row, std::size_t cols, const Rule& rule, Bank& bank,

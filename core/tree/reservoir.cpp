@@ -59,7 +59,7 @@ void Reservoir::add(const Matrix& X, std::size_t row, std::span<const LabelId> l
     content.values.assign(X.values + X.indptr[row], X.values + X.indptr[row + 1]);
   }
   content.ends[1] = static_cast<std::int64_t>(content.features.size());
-  Row added{number, std::make_shared<const Content>(std::move(content)),
+  Row added{number, std::make_shared<Content>(std::move(content)),
             {pairs.begin(), pairs.end()}};
   const std::size_t size = size_of(added);
   if (size > limit_ / 64) return;
@@ -81,6 +81,24 @@ void Reservoir::keep_pairs(std::size_t place, const Row& drawn, std::span<const 
   row.pairs.assign(pairs.begin(), pairs.end());
   bytes_ += size_of(row);
   make_room(0);
+}
+
+std::size_t Reservoir::forget(const Forgotten& forgotten, const GivenUp& given_up,
+                              std::size_t counted) {
+  std::vector<Row> left;
+  std::size_t stay = 0;
+  bytes_ = 0;
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    Row& row = rows_[i];
+    forgotten.apply(row.content->labels);
+    if (row.content->labels.empty()) continue;
+    std::erase_if(row.pairs, [&](const DualPair& pair) { return given_up.has(pair.model); });
+    bytes_ += size_of(row);
+    stay += i < counted;
+    left.push_back(std::move(row));
+  }
+  rows_ = std::move(left);
+  return stay;
 }
 
 void Reservoir::visit_state(StateVisitor& state, std::size_t features, std::size_t labels,
@@ -146,7 +164,7 @@ void Reservoir::visit_state(StateVisitor& state, std::size_t features, std::size
     for (const LabelId l : content.labels) require(l < labels, "a saved row has an unknown label");
     for (const float v : content.values) require(std::isfinite(v), "a saved row has a value that is none");
     row.number = number[i];
-    row.content = std::make_shared<const Content>(std::move(content));
+    row.content = std::make_shared<Content>(std::move(content));
     bytes_ += size_of(row);
   }
   rows_ = std::move(rows);

@@ -15,6 +15,7 @@
 #include "matrix.hpp"
 #include "state.hpp"
 #include "tree/dual_pairs.hpp"
+#include "tree/forgotten.hpp"
 
 namespace labeltree {
 
@@ -37,13 +38,14 @@ class Reservoir {
   };
   struct Row {
     std::uint64_t number = 0;    // of all rows that were added or not
-    std::shared_ptr<const Content> content;
+    std::shared_ptr<Content> content;
     std::vector<DualPair> pairs;  // what the dual rule remembers of it
   };
 
   bool is_kept() const { return limit_ > 0; }
   bool empty() const { return rows_.empty(); }
   const std::vector<Row>& rows() const { return rows_; }
+  std::size_t bytes() const { return bytes_; }
   std::uint64_t seen() const { return seen_; }  // rows, kept or not
 
   // Adds a row, or not, as chance will have it; others make room for it.
@@ -54,6 +56,10 @@ class Reservoir {
   std::size_t draw(Row& out);
   // Has the row that was drawn remember other pairs, if it is still in its place.
   void keep_pairs(std::size_t place, const Row& drawn, std::span<const DualPair> pairs);
+
+  // Takes labels and models out of the rows, and rows that are left without a label. Returns how many
+  // stay of the first `counted`.
+  std::size_t forget(const Forgotten& forgotten, const GivenUp& given_up, std::size_t counted);
 
   void visit_state(StateVisitor& state, std::size_t features, std::size_t labels,
                    std::size_t models);

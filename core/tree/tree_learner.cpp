@@ -19,6 +19,11 @@ void TreeLearner::visit_state(StateVisitor& state) {
   learned_labels_ = labels() - std::count(counts_.begin(), counts_.end(), 0.0);
 }
 
+void TreeLearner::forget_counts(const Forgotten& forgotten) {
+  forgotten.apply_to_entries(counts_, 0.0);
+  learned_labels_ = labels() - std::count(counts_.begin(), counts_.end(), 0.0);
+}
+
 void TreeLearner::start_pass(bool /*again*/, std::size_t rows, bool /*more*/) {
   one_matrix_ = rows > 0;
   passed_ = 0;

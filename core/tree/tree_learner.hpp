@@ -17,6 +17,7 @@
 #include "relaxed.hpp"
 #include "tree/candidates.hpp"
 #include "tree/dual_pairs.hpp"
+#include "tree/forgotten.hpp"
 #include "tree/label_index.hpp"
 #include "tree/reservoir.hpp"
 #include "tree/scored_label.hpp"
@@ -66,6 +67,8 @@ class TreeLearner : public Learner {
  protected:
   void start_pass(bool again, std::size_t rows, bool more) override;
   void set_labels(std::size_t labels) override { counts_.resize(labels, 0.0); }
+  // Forgets the counts of labels; all else is up to the learner.
+  void forget_counts(const Forgotten& forgotten);
 
   // Memory that one thread uses and uses again.
   struct Scratch {

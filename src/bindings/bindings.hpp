@@ -10,6 +10,7 @@
 
 #include "arrays.hpp"
 #include "labels.hpp"
+#include "learner.hpp"
 #include "linear/bank.hpp"
 #include "matrix.hpp"
 #include "state.hpp"
@@ -55,6 +56,7 @@ void restore_state(const State& state, const std::function<void(labeltree::State
 void bind_matrix(nb::module_& m);
 void bind_bank(nb::module_& m);
 void bind_learner(nb::module_& m);
+void bind_label_table(nb::module_& m, nb::class_<labeltree::Learner>& learner);
 void bind_ldsm(nb::module_& m);
 void bind_lock(nb::module_& m);
 void bind_one_against_all(nb::module_& m);

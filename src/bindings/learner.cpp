@@ -77,7 +77,9 @@ void look_ahead(Learner& self, const BoundMatrix& X, std::optional<In<float>> we
 }  // namespace
 
 void bind_learner(nb::module_& m) {
-  nb::class_<Learner>(m, "Learner", "What all learners share.")
+  nb::class_<Learner> learner(m, "Learner", "What all learners share.");
+  bind_label_table(m, learner);
+  learner
       .def(
           "resize",
           [](Learner& self, std::size_t labels) {

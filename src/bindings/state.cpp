@@ -24,6 +24,7 @@ class Save : public StateVisitor {
 
   bool restoring() const override { return false; }
   std::optional<float> freezing() const override { return keep_; }
+  bool has(const std::string& name) const override { return arrays.contains(name.c_str()); }
   void array(const std::string& name, std::vector<float>& values) override { put(name, values); }
   void array(const std::string& name, std::vector<double>& values) override { put(name, values); }
   void array(const std::string& name, std::vector<std::uint32_t>& values) override {
@@ -98,6 +99,7 @@ class Restore : public StateVisitor {
 
   bool restoring() const override { return true; }
   std::optional<float> freezing() const override { return std::nullopt; }
+  bool has(const std::string& name) const override { return arrays_.contains(name.c_str()); }
   void array(const std::string& name, std::vector<float>& values) override { get(name, values); }
   void array(const std::string& name, std::vector<double>& values) override { get(name, values); }
   void array(const std::string& name, std::vector<std::uint32_t>& values) override {

@@ -58,6 +58,24 @@ nb::ndarray<nb::numpy, float> predict_all(const TreeLearner& self, const BoundMa
   return p.release();
 }
 
+void forget(LabelTree& self, In<LabelId> labels, bool keep_ids,
+            const nb::typed<nb::callable, nb::object()>& then) {
+  Changing lock(self.lock());
+  require_unfrozen(self.bank().params());
+  std::vector<bool> given(self.labels(), false);
+  for (std::size_t i = 0; i < labels.shape(0); ++i) {
+    const LabelId label = labels.data()[i];
+    if (label >= given.size()) invalid("a label id is not below the number of labels");
+    if (given[label]) invalid("a label is given twice");
+    given[label] = true;
+  }
+  {
+    const ReleasedGil released;
+    self.forget({labels.data(), labels.shape(0)}, keep_ids);
+  }
+  then();
+}
+
 }  // namespace
 
 void bind_tree(nb::module_& m) {
@@ -122,7 +140,7 @@ void bind_tree(nb::module_& m) {
              float improbable, float alpha, float tree_weight, std::size_t index_length,
              std::size_t index_candidates, float index_weight, float hopeless, bool scorers,
              bool exclusive, std::uint64_t seed, float slope, float shift, bool calibrated,
-             std::size_t replay, bool regrow) {
+             std::size_t replay, bool regrow, bool stamps) {
             if (trees + index_length == 0) invalid("there must be a tree or an index");
             for (const std::size_t count : {trees, tree_candidates, beam, index_length,
                                             index_candidates}) {
@@ -142,7 +160,8 @@ void bind_tree(nb::module_& m) {
             new (self) LabelTree(params, {tree, scorer, trees, tree_candidates, beam,
                                           improbable, alpha, tree_weight, index_length,
                                           index_candidates, index_weight, slope, shift, hopeless,
-                                          scorers, exclusive, calibrated, replay, regrow, seed});
+                                          scorers, exclusive, calibrated, replay, regrow, stamps,
+                                          seed});
           },
           nb::arg("params"), nb::arg("tree"), nb::arg("scorer"), nb::kw_only(), nb::arg("trees"),
           nb::arg("tree_candidates"), nb::arg("beam"), nb::arg("improbable"), nb::arg("alpha"),
@@ -150,7 +169,7 @@ void bind_tree(nb::module_& m) {
           nb::arg("index_weight"), nb::arg("hopeless"), nb::arg("scorers"),
           nb::arg("exclusive"), nb::arg("seed"), nb::arg("slope") = 1.0f,
           nb::arg("shift") = 0.0f, nb::arg("calibrated") = false,
-          nb::arg("replay") = 0, nb::arg("regrow") = false)
+          nb::arg("replay") = 0, nb::arg("regrow") = false, nb::arg("stamps") = false)
       .def_static("inner_nodes", &ChoiceTree::inner_nodes, nb::arg("labels"))
       .def(
           "organize",
@@ -167,6 +186,18 @@ void bind_tree(nb::module_& m) {
             self.organize(X.view, y.view);
           },
           nb::arg("X"), nb::arg("y"))
+      .def("forget", &forget, nb::arg("labels"), nb::arg("keep_ids"), nb::arg("then"),
+           "Forget labels, and call `then`, a native function, before anything else can happen. "
+           "The ids of others move up, unless they are kept.")
+      .def_prop_ro("grown_bytes", reading(&LabelTree::grown_bytes))
+      .def(
+          "longest_unseen",
+          [](const LabelTree& self, std::size_t n, In<LabelId> without) {
+            Reading lock(self.lock());
+            const auto found = self.longest_unseen(n, {without.data(), without.shape(0)});
+            return copy_to_numpy(found.data(), found.size());
+          },
+          nb::arg("n"), nb::arg("without"), "The n labels longest unseen, without some.")
       .def("label_probability", &label_probability<LabelTree>, nb::arg("X"), nb::arg("labels"))
       .def_prop_ro("recall", reading(&LabelTree::recall));
 

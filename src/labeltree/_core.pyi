@@ -2,6 +2,7 @@
 The compiled core of labeltree. Private: use the classes and functions of labeltree.
 """
 
+from collections.abc import Callable, Sequence
 import enum
 from typing import Annotated, Any, overload
 
@@ -113,12 +114,19 @@ class Bank:
 class Learner:
     """What all learners share."""
 
-    def resize(self, labels: int) -> None: ...
+    @overload
+    def add_labels(self, table: LabelTable, labels: list[Any]) -> None:
+        """
+        Give labels the next ids in a table and make room for them: all or none of it.
+        """
 
+    @overload
     def add_labels(self, ids: dict[Any, int], labels: list[Any]) -> None:
         """
         Give labels the next ids in a dict and make room for them: all or none of it.
         """
+
+    def resize(self, labels: int) -> None: ...
 
     def share_lock(self, lock: Lock) -> None:
         """Take another lock from now on; nobody may hold the one it has."""
@@ -150,6 +158,40 @@ class Learner:
         """
         With `borrow`, a frozen learner uses the memory of large arrays without a copy.
         """
+
+class LabelTable:
+    """Labels, all integers or all texts, and their ids."""
+
+    @overload
+    def __init__(self) -> None: ...
+
+    @overload
+    def __init__(self, labels: list[Any]) -> None: ...
+
+    def __len__(self) -> int: ...
+
+    def takes(self, labels: list[Any]) -> bool:
+        """Whether labels are of the table's kind."""
+
+    def ids(self, labels: list[Any]) -> NDArray[numpy.int64]:
+        """The ids of labels, -1 for those that are not there."""
+
+    def pick(self, ids: Sequence[int]) -> list[Any]:
+        """The labels with these ids."""
+
+    def tolist(self) -> list[Any]:
+        """All labels, in the order of their ids."""
+
+    def without(self, ids: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> LabelTable:
+        """A table without some of the labels."""
+
+    def copy(self) -> LabelTable: ...
+
+    def arrays(self) -> dict[str, Any]:
+        """The labels as a model file has them; nothing, if there are none."""
+
+    @property
+    def nbytes(self) -> int: ...
 
 class LdsmForest(Learner):
     """LdSM: trees over label sets."""
@@ -373,12 +415,23 @@ class ProbabilityTree(TreeLearner):
 class LabelTree(TreeLearner):
     """Trees, an index and scorers."""
 
-    def __init__(self, params: BankParams, tree: Rule, scorer: Rule, *, trees: int, tree_candidates: int, beam: int, improbable: float, alpha: float, tree_weight: float, index_length: int, index_candidates: int, index_weight: float, hopeless: float, scorers: bool, exclusive: bool, seed: int, slope: float = 1.0, shift: float = 0.0, calibrated: bool = False, replay: int = 0, regrow: bool = False) -> None: ...
+    def __init__(self, params: BankParams, tree: Rule, scorer: Rule, *, trees: int, tree_candidates: int, beam: int, improbable: float, alpha: float, tree_weight: float, index_length: int, index_candidates: int, index_weight: float, hopeless: float, scorers: bool, exclusive: bool, seed: int, slope: float = 1.0, shift: float = 0.0, calibrated: bool = False, replay: int = 0, regrow: bool = False, stamps: bool = False) -> None: ...
 
     @staticmethod
     def inner_nodes(labels: int) -> int: ...
 
     def organize(self, X: Matrix, y: LabelSets) -> None: ...
+
+    def forget(self, labels: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], keep_ids: bool, then: Callable[[], object]) -> None:
+        """
+        Forget labels, and call `then`, a native function, before anything else can happen. The ids of others move up, unless they are kept.
+        """
+
+    @property
+    def grown_bytes(self) -> int: ...
+
+    def longest_unseen(self, n: int, without: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> NDArray[numpy.uint32]:
+        """The n labels longest unseen, without some."""
 
     def label_probability(self, X: Matrix, labels: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> NDArray[numpy.float32]: ...
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -11,6 +13,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils import assert_all_finite, column_or_1d
 
+from labeltree import _core
 from labeltree.packedlabels import PackedLabels, as_array, object_array
 from labeltree.sparse import as_csr
 
@@ -20,7 +23,9 @@ MOST_COLUMNS = 2**24  # of an indicator matrix
 
 
 class Vocabulary:
-    """Gives every label a dense id, in the order in which labels are added; ids are never reused.
+    """Gives every label a dense id, in the order in which labels are added.
+
+    Ids never change, but `without` makes another vocabulary in which those of others move up.
 
     Examples
     --------
@@ -31,22 +36,25 @@ class Vocabulary:
     array(['dog', 'cat'], dtype=object)
     """
 
-    def __init__(self, labels: Iterable[Label] | PackedLabels = ()) -> None:
-        # Labels of a model file wait in it until the dictionary is needed.
+    def __init__(self, labels: Iterable[Label] | PackedLabels | _core.LabelTable = ()) -> None:
+        # Labels of a model file wait in it until their ids are asked for. Then they are in a
+        # table of the core, or in a dictionary, of five times the size, if they are a mixture.
         self._packed: PackedLabels | None = None
-        self._known: dict[Label, int] | None = None
+        self._known: _core.LabelTable | dict[Label, int] | None = None
         self._array: NDArray[Any] | None = None
         if isinstance(labels, PackedLabels):
             self._packed = labels
+        elif isinstance(labels, _core.LabelTable):
+            self._known = labels
         else:
-            labels = list(labels)
-            self._known = dict(zip(labels, range(len(labels)), strict=True))
+            self._known = _known(list(labels))
 
     @property
-    def _ids(self) -> dict[Label, int]:
+    def _ids(self) -> _core.LabelTable | dict[Label, int]:
         if self._known is None:
-            labels = self.tolist()
-            known = dict(zip(labels, range(len(labels)), strict=True))
+            assert self._packed is not None
+            labels = self._packed.tolist()
+            known = _known(labels)
             if len(known) != len(labels):
                 raise ValueError("the model file has one label twice: it is damaged")
             self._known = known
@@ -54,66 +62,116 @@ class Vocabulary:
 
     @property
     def _unread(self) -> PackedLabels | None:
-        """The labels in their file, as long as no dictionary was made of them."""
+        """The labels in their file, as long as no ids were asked for."""
         return self._packed if self._known is None else None
 
     def __len__(self) -> int:
         packed = self._unread
         return len(self._ids) if packed is None else len(packed)
 
+    def __contains__(self, label: Label) -> bool:
+        ids = self._ids
+        return label in ids if isinstance(ids, dict) else bool(ids.ids([label])[0] >= 0)
+
     def __reduce__(self) -> tuple[type[Vocabulary], tuple[list[Label]]]:
         return Vocabulary, (self.tolist(),)
 
     def copy(self) -> Vocabulary:
         """Return the same labels, to which others may be added."""
+        if isinstance(self._known, _core.LabelTable):
+            return Vocabulary(self._known.copy())
         return Vocabulary(self._unread or self.tolist())
 
-    def add(
-        self, labels: Iterable[Label], enter: Callable[[dict[Label, int], list[Label]], None]
-    ) -> None:
+    def add(self, labels: Iterable[Label], enter: Callable[[Any, list[Label]], None]) -> None:
         """Let `enter` give the next ids to the labels that are not there yet, in their order."""
+        each = list(dict.fromkeys(labels))
+        new = [each[i] for i in np.flatnonzero(self.ids(each) < 0).tolist()]
+        if not new:
+            return
         ids = self._ids
-        new = [label for label in dict.fromkeys(labels) if label not in ids]
-        if new:
-            enter(ids, new)
+        if isinstance(ids, _core.LabelTable) and not ids.takes(new):
+            self._known = ids = _dictionary(ids.tolist())
+        enter(ids, new)
+
+    def without(self, ids: NDArray[np.uint32]) -> Vocabulary:
+        """Return the labels that have none of these ids, in their order."""
+        known = self._ids
+        if isinstance(known, _core.LabelTable):
+            return Vocabulary(known.without(ids))
+        stay = np.ones(len(self), dtype=bool)
+        stay[ids] = False
+        return Vocabulary(itertools.compress(known, stay.tolist()))
 
     def ids(self, labels: Iterable[Label]) -> NDArray[np.int64]:
         """Return the ids of labels, -1 for those that are not there."""
-        get = self._ids.get
-        return np.array([get(label, -1) for label in labels], dtype=np.int64)
+        known = self._ids
+        if isinstance(known, _core.LabelTable):
+            ids = known.ids(labels if isinstance(labels, list) else list(labels))
+            return ids.view(np.int64)  # of the type that numpy calls so itself
+        return np.array([known.get(label, -1) for label in labels], dtype=np.int64)
 
     def tolist(self) -> list[Label]:
         """Return the labels in the order of their ids."""
         packed = self._unread
-        return list(self._ids) if packed is None else packed.tolist()
+        if packed is not None:
+            return packed.tolist()
+        ids = self._ids
+        return list(ids) if isinstance(ids, dict) else ids.tolist()
 
     def packed(self) -> PackedLabels:
         """Return the labels as plain arrays."""
+        if isinstance(self._known, _core.LabelTable) and len(self._known):
+            return PackedLabels(self._known.arrays())
         return self._unread or PackedLabels.pack(self.tolist())
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes the labels and their ids take, more or less."""
+        ids = self._ids
+        return 160 * len(ids) if isinstance(ids, dict) else ids.nbytes
 
     def take(self, ids: NDArray[Any]) -> NDArray[Any]:
         """Return the labels with these ids, in an array of their shape."""
-        packed = self._unread
-        if packed is not None and self._array is None and 8 * ids.size < len(packed):
-            return packed.take(ids)
+        if not self._is_listed and 8 * ids.size < len(self):  # few of many: no need of an array
+            if self._unread is not None:
+                return self._unread.take(ids)
+            return as_array(self.pick(ids.ravel().tolist())).reshape(ids.shape)
         labels: NDArray[Any] = self.array[ids]
         return labels
 
     def pick(self, ids: Sequence[int]) -> list[Label]:
         """Return the labels with these ids: quicker than `take` for a few."""
-        packed = self._unread
-        if packed is not None and self._array is None:
-            return packed.pick(ids)
+        if not self._is_listed:
+            if self._unread is not None:
+                return self._unread.pick(ids)
+            if isinstance(self._known, _core.LabelTable):
+                return self._known.pick(ids)
         array = self.array
         return [array.item(label) for label in ids]
 
     @property
+    def _is_listed(self) -> bool:
+        return self._array is not None and len(self._array) == len(self)
+
+    @property
     def array(self) -> NDArray[Any]:
         """The labels in the order of their ids, as an array that must not be written to."""
-        if self._array is None or len(self._array) != len(self):
+        if self._array is None or not self._is_listed:
             self._array = as_array(self.tolist())
             self._array.flags.writeable = False
         return self._array
+
+
+def _known(labels: list[Label]) -> _core.LabelTable | dict[Label, int]:
+    """Return labels with their ids, in a table if they are of one kind."""
+    if _core.LabelTable().takes(labels):
+        with contextlib.suppress(ValueError):  # one that is there twice
+            return _core.LabelTable(labels)
+    return _dictionary(labels)
+
+
+def _dictionary(labels: list[Label]) -> dict[Label, int]:
+    return dict(zip(labels, range(len(labels)), strict=True))
 
 
 @dataclass(frozen=True)
@@ -235,6 +293,19 @@ class Targets:
             return self.distinct
         _, first = np.unique(self.index, return_index=True)
         return [self.distinct[i] for i in np.argsort(first)]
+
+    def labels_of(self, row: int) -> list[Label]:
+        """Return the labels of a row."""
+        return [self.distinct[i] for i in self.index[self.offset[row] : self.offset[row + 1]]]
+
+    def part(self, begin: int, end: int) -> Targets:
+        """Return the labels of some rows."""
+        first, last = self.offset[begin], self.offset[end]
+        used, index = np.unique(self.index[first:last], return_inverse=True)
+        distinct = [self.distinct[i] for i in used]
+        return Targets(
+            self.kind, self.offset[begin : end + 1] - first, distinct, index.astype(np.int64)
+        )
 
     def ids(self, vocabulary: Vocabulary) -> NDArray[np.uint32]:
         """Translate into ids; every label must be in the vocabulary."""

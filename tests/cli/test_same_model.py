@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import dump_svmlight_file
 
-from labeltree import modelfile
+from labeltree import load, modelfile
 from labeltree.cli.display import Display
 from labeltree.data import loading
 from labeltree.data import text as data_text
@@ -75,6 +75,18 @@ def test_batches_of_few_rows_change_nothing(text, tmp_path, monkeypatch):
     monkeypatch.setattr(data_text, "CHUNK", 999)
     train([text], tmp_path / "n", **SEED)
     assert (tmp_path / "m").read_bytes() == (tmp_path / "n").read_bytes()
+
+
+@pytest.mark.parametrize("bound", [{"max_labels": 40}, {"max_memory": 0.2, "replay": 0}])
+@pytest.mark.parametrize("passes", [1, 2])
+def test_labels_are_forgotten_whatever_the_batches(text, tmp_path, monkeypatch, bound, passes):
+    params = {**SEED["params"], **bound}
+    train([text], tmp_path / "m", params=params, passes=passes)
+    monkeypatch.setattr(loading, "BATCH_BYTES", 5000)
+    monkeypatch.setattr(data_text, "CHUNK", 999)
+    train([text], tmp_path / "n", params=params, passes=passes)
+    assert (tmp_path / "m").read_bytes() == (tmp_path / "n").read_bytes()
+    assert 1 < len(load(tmp_path / "m").classes_) < 250
 
 
 @pytest.mark.parametrize("options", [{}, {"shuffle": 1500, "holdout": 0.1}, {"label_sets": True}])

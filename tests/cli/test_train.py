@@ -341,3 +341,16 @@ def test_durations_and_counts():
     timed = Every(seconds=0.0)
     assert not timed.due(0)  # there is nothing new to save
     assert timed.due(1)
+
+
+def test_a_stream_of_many_labels_holds_so_many(cli, tmp_path):
+    (tmp_path / "a.svm").write_text(
+        "".join(f"{i} {i % 50}:1 {60 + i % 7}:1\n" for i in range(3000))
+    )
+    m = tmp_path / "m"
+    cli("train", tmp_path / "a.svm", "-m", m, "--quiet", "--bits", 16, "--max-labels", 100)
+    assert 87 <= len(load(m).classes_) <= 100
+    assert "2999" in cli("predict", m, tmp_path / "a.svm").out
+    cli("inspect", m)
+    bad = cli("train", tmp_path / "a.svm", "-m", m, "--max-labels", 0, code=2).err
+    assert "'max_labels' parameter" in bad

@@ -33,6 +33,7 @@ class Node:
         self.children = {}  # slot: node
         self.regressors = None  # one for each slot, once there are children
         self.leaves = 1  # at or below
+        self.worn = set()  # slots whose regressors another child has taught
 
 
 class ChoiceTree:
@@ -73,6 +74,8 @@ class ChoiceTree:
         p = self.child_probabilities(node, x)
         value = {}
         for c in range(WIDTH):
+            if c in node.worn:
+                continue
             if c not in node.children:
                 return c
             self.random = (self.random + 0x9E3779B97F4A7C15) % 2**64
@@ -94,6 +97,46 @@ class ChoiceTree:
             self.add_node(node, 0, old)
             parent, slot = node, 1
         self.add_node(parent, slot, label)
+
+    def forget(self, gone, *, exact):
+        """Remove leaves, nodes without any below, and those with one child, which takes its place.
+
+        A slot that loses its child gets a new regressor, or, in a hashed table, no other child.
+        Returns the regressors that are given up.
+        """
+        given_up = []
+        for node in reversed(self.nodes):  # children come after their parents
+            below = len(node.children)
+            empty = node.label in gone if node.label is not None else below == 0
+            if empty and node.parent:
+                parent, slot = node.parent, node.slot
+                given_up.append(parent.regressors[slot])
+                del parent.children[slot]
+                if exact:
+                    parent.regressors[slot] = self.bank.new(self.rule)
+                else:
+                    parent.worn.add(slot)
+            if node.label is None and below < 2:
+                given_up += node.regressors
+            if below == 1:
+                (child,) = node.children.values()
+                child.parent, child.slot = node.parent, node.slot
+                if node.parent:
+                    node.parent.children[node.slot] = child
+            node.empty = empty or below == 1
+        self.nodes = [node for node in self.nodes if not node.empty]
+        for number, node in enumerate(self.nodes):
+            node.number, node.leaves = number, int(node.label is not None)
+        for node in reversed(self.nodes):
+            if node.parent:
+                node.parent.leaves += node.leaves
+        self.leaf = {node.label: node for node in self.nodes if node.label is not None}
+        return given_up
+
+    def renumber(self, new):
+        for node in self.leaf.values():
+            node.label = new[node.label]
+        self.leaf = {node.label: node for node in self.leaf.values()}
 
     def path(self, label):
         """List the steps to a label, from its leaf up: (node, child taken)."""
@@ -194,6 +237,22 @@ class LabelIndex:
                     self.postings[i] = dict(entries)
         self.squared_norm[label] = squared_norm + added
 
+    def forget(self, gone):
+        for label in gone:
+            self.squared_norm.pop(label, None)
+        kept = {
+            i: {label: total for label, total in one.items() if label not in gone}
+            for i, one in self.postings.items()
+        }
+        self.postings = {i: one for i, one in kept.items() if one}
+
+    def renumber(self, new):
+        self.squared_norm = {new[label]: norm for label, norm in self.squared_norm.items()}
+        self.postings = {
+            i: {new[label]: total for label, total in one.items()}
+            for i, one in self.postings.items()
+        }
+
     def similarities(self, x, without=(), h=0.0):
         """c . x / |c|^0.75 of every label whose centroid has some of x, most similar first."""
         dots = {}
@@ -245,11 +304,12 @@ class LabelTree:
         self.regrow = regrow
         self.regrown_labels = self.regrown_rows = 0
         self.young = None  # trees that grow
-        self.regrown = 0
+        self.regrown = self.next = 0
         self.reservoir = Reservoir(replay, seed, dense_size)
         self.calibrated, self.dual = calibrated, scorer["update"] == "dual"
         self.confidence = Confidence(exclusive=exclusive, slope=slope, shift=shift)
         self.pairs = {}  # dual: row -> model -> (answer, dual variable)
+        self.unsettled = set()  # rows whose models may not be all that they need
         self.scorer, self.use_scorers, self.exclusive = scorer, scorers, exclusive
         self.tree_candidates, self.beam, self.improbable = tree_candidates, beam, improbable
         self.index_candidates, self.hopeless = index_candidates, hopeless
@@ -366,16 +426,22 @@ class LabelTree:
                 candidates.append(label)
         if self.dual:
             pairs = self.pairs.setdefault(row, {})
-            self.learn_pairs(x, labels, h, candidates, pairs, settled=self.again > 1 and not new)
+            settled = self.again > 1 and not new and row not in self.unsettled
+            self.unsettled.discard(row)
+            self.learn_pairs(x, labels, h, candidates, pairs, settled=settled)
         elif self.use_scorers:
             self.train_scorers(x, labels, h, candidates, evidence)
         if not self.dual and (not self.index or not self.again):
             for tree in self.trees:
                 tree.learn(labels, x, h)
+        for tree in self.trees:  # labels that came, in a later pass, after they were forgotten
+            for label in labels:
+                if label not in tree.leaf:
+                    tree.insert(label, x)
         for label in labels:
-            self.counts[label] = self.counts.get(label, 0.0) + h
-            if self.index and new:
+            if self.index and (new or label not in self.counts):
                 self.index.add(label, self.features(x), h)
+            self.counts[label] = self.counts.get(label, 0.0) + h
         if self.reservoir.limit and not several:
             self.reservoir.add(x, labels, h, self.pairs.get(row, {}))
             for _ in range(REPLAYS):
@@ -387,6 +453,33 @@ class LabelTree:
             if self.regrow:
                 self.regrow_a_little()
         return predicted
+
+    def forget(self, gone, *, exact, labels=None):
+        """Forget labels; where it is told how many there are, number the others anew."""
+        gone = set(gone)
+        given_up = [self.scorers.pop(label) for label in gone if label in self.scorers]
+        for tree in [*self.trees, *(self.young or [])]:
+            given_up += tree.forget(gone, exact=exact)
+        if self.index:
+            self.index.forget(gone)
+        self.counts = {label: n for label, n in self.counts.items() if label not in gone}
+        before = self.reservoir.rows[: self.next]
+        self.reservoir.forget(gone, set(given_up))
+        self.next = sum(any(row[0] == old[0] for old in before) for row in self.reservoir.rows)
+        for pairs in self.pairs.values():
+            for model in [model for model in pairs if model in set(given_up)]:
+                del pairs[model]
+        self.unsettled = set(self.pairs)
+        if labels is not None:
+            left = [label for label in range(labels) if label not in gone]
+            self.renumber({label: i for i, label in enumerate(left)})
+
+    def renumber(self, new):
+        for part in [*self.trees, *(self.young or []), *([self.index] if self.index else [])]:
+            part.renumber(new)
+        self.scorers = {new[label]: model for label, model in self.scorers.items()}
+        self.counts = {new[label]: n for label, n in self.counts.items()}
+        self.reservoir.renumber(new)
 
     def regrow_a_little(self):
         """One row to shape new trees, one to make their models, then eight kept rows at a time.

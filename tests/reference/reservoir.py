@@ -39,3 +39,20 @@ class Reservoir:
 
     def draw(self):
         return self.rows[self.next(len(self.rows))]
+
+    def forget(self, gone, models):
+        """Take labels out of rows, and rows that have no other; and models out of their pairs."""
+        rows = []
+        for number, x, labels, weight, pairs in self.rows:
+            for model in [model for model in pairs if model in models]:
+                del pairs[model]
+            left = [label for label in labels if label not in gone]
+            if left:
+                rows.append((number, x, left, weight, pairs))
+        self.rows = rows
+
+    def renumber(self, new):
+        self.rows = [
+            (number, x, [new[label] for label in labels], weight, pairs)
+            for number, x, labels, weight, pairs in self.rows
+        ]

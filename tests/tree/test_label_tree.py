@@ -47,6 +47,7 @@ def make_core(
     calibrated=False,
     replay=0,
     regrow=False,
+    stamps=False,
     seed=0,
     **bank,
 ):
@@ -71,6 +72,7 @@ def make_core(
         calibrated=calibrated,
         replay=replay,
         regrow=regrow,
+        stamps=stamps,
         seed=seed,
     )
     core.resize(labels)

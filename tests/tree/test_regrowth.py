@@ -139,7 +139,7 @@ def test_models_of_old_trees_are_used_again(wide):
     nodes = len(state["tree0_block"])
     young = [block for block in state.get("regrown0_block", ()) if block != NONE]
     blocks = [*state["tree0_block"], *young, *state["regrowth_spare"]]
-    assert len(set(blocks)) == len(blocks) == len(state["steps"]) // 8 < 3 * nodes
+    assert len(set(blocks)) == len(blocks) == state["n_models"][0] // 8 < 3 * nodes
 
 
 @pytest.mark.parametrize("index", [0, 1, 2, 3, 4, 5])

@@ -47,6 +47,21 @@ class Batch(NamedTuple):
     matrix: _core.Matrix  # the same, as the core sees them
     targets: Targets
     weight: NDArray[np.float32] | None
+    numbers: NDArray[np.int64] | None = None  # of the rows, where they come several times
+
+    def part(self, begin: int, end: int) -> Batch:
+        """Return some of the rows."""
+        if begin == 0 and end == len(self.targets):
+            return self
+        rows = self.rows[begin:end]
+        weight = None if self.weight is None else self.weight[begin:end]
+        batch = Batch(rows, as_matrix(rows), self.targets.part(begin, end), weight)
+        return batch if self.numbers is None else batch.numbered(self.numbers[begin:end])
+
+    def numbered(self, numbers: NDArray[np.int64]) -> Batch:
+        """Return the same rows with numbers."""
+        self.matrix.number(numbers)
+        return self._replace(numbers=numbers)
 
 
 class OnlineClassifier(Predictor):
@@ -182,6 +197,7 @@ class OnlineClassifier(Predictor):
         self._validate_params()
         new = self._unfitted()
         batch = new._check(X, y, sample_weight, reset=True)
+        new._require_room(batch.targets, [], streaming=False)
         if batch.weight is not None and not batch.weight.any():
             raise ValueError("sample_weight is zero for every row: there is nothing to learn from")
         new._expects_more = new.passes != 1
@@ -264,16 +280,26 @@ class OnlineClassifier(Predictor):
         new = self if hasattr(self, "_learner") else self._unfitted()
         batch = new._check(X, y, sample_weight, reset=new is not self)
         if row_numbers is not None:
-            batch.matrix.number(as_row_numbers(row_numbers, batch.matrix.rows))
+            batch = batch.numbered(as_row_numbers(row_numbers, batch.matrix.rows))
         declared = [] if classes is None else Targets.parse(classes).distinct
         if declared and batch.targets.kind.endswith("indicator"):
             raise ValueError("classes are given, but y is an indicator: its columns are the labels")
+        new._require_room(batch.targets, declared, streaming=True)
         if new is not self:
             new._start(batch, streaming=True)
             self._become(new)
+        self._learn_stream(batch, declared)
+        return self
+
+    def _require_room(
+        self, targets: Targets, declared: Sequence[Label], *, streaming: bool
+    ) -> None:
+        """Raise if there are more labels than there may be."""
+
+    def _learn_stream(self, batch: Batch, declared: Sequence[Label]) -> None:
+        """Learn rows in their order, with labels that may be new; some are declared before."""
         self._add_labels([*declared, *batch.targets.by_appearance()])
         self._learn(batch, np.arange(batch.matrix.rows), record=True)
-        return self
 
     def learn_one(self, x: Any, y: Any, sample_weight: float = 1.0) -> Self:
         """Learn one row, as `partial_fit` does, without the checks of a whole matrix.
@@ -315,8 +341,8 @@ class OnlineClassifier(Predictor):
         self._require_learning()
         self._require_form(targets)
         batch = Batch(None, self._row(x), targets, weight)
-        self._add_labels(targets.by_appearance())
-        self._learn(batch, np.zeros(1, dtype=np.int64), record=True)
+        self._require_room(targets, [], streaming=True)
+        self._learn_stream(batch, [])
         return self
 
     def begin_pass(self, *, again: bool, more: bool = False) -> None:

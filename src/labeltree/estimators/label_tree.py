@@ -12,10 +12,10 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from labeltree import _core
 from labeltree.estimators.base import FIRST_ROWS, Batch
+from labeltree.estimators.forgetting import ForgettingClassifier
 from labeltree.estimators.locking import reading
 from labeltree.estimators.prediction import NO_LABEL
 from labeltree.estimators.probabilities import BEST, full_table
-from labeltree.estimators.tree import TreeClassifier
 from labeltree.validation import as_threads
 
 _SLOPE, _SHIFT = 3.5, 0.9  # from margins of the dual update to log-odds; on hold-outs of three sets
@@ -43,7 +43,7 @@ def _bits_in_use(batch: Batch, trees: int, most: int) -> int:
     return int(np.clip(np.ceil(np.log2(8 * 1.5 * lines)), 16, most))
 
 
-class LabelTreeClassifier(TreeClassifier):
+class LabelTreeClassifier(ForgettingClassifier):
     """Trees and an index propose a few labels, one scorer a label decides among them.
 
     The most probable labels of `n_trees` probability trees, and the labels whose rows share most
@@ -107,6 +107,15 @@ class LabelTreeClassifier(TreeClassifier):
         before, any of them, which takes about twice the time and gains precision. They are saved
         with the model, so that it can go on; `compile` leaves them out. 0 keeps no rows. `fit`,
         and several passes that were announced, learn all rows again anyway, and keep none.
+    max_labels : int, default=None
+        How many labels `partial_fit` holds at most: before a row that would bring more, an eighth
+        of them is forgotten, those longest unseen. `fit` refuses more. None sets no bound.
+    max_memory : float, default=None
+        Megabytes, counted by an estimate, for what grows with labels and rows: labels, trees,
+        index, the rows of `replay`, and weights, unless they are in a hashed table, whose size is
+        `bits`. Whenever 256 rows were learned by `partial_fit`, labels longest unseen are
+        forgotten, an eighth at a time, until there is room. Must be more than `replay`. `fit`
+        keeps all labels. None sets no bound.
     scale, layout, bits
         As for `OneAgainstAllClassifier`, but for `fit` tables have eight times as many weights, at
         most 2 ** 26, and of sparse rows no more than they are likely to use; twice as many, of
@@ -147,7 +156,7 @@ class LabelTreeClassifier(TreeClassifier):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **TreeClassifier._parameter_constraints,
+        **ForgettingClassifier._parameter_constraints,
         "n_trees": [Interval(Integral, 1, 1000, closed="both"), None],
         "candidates": [Interval(Integral, 1, 2**20, closed="both"), None],
         "beam": [Interval(Integral, 1, 2**20, closed="both"), None],
@@ -165,7 +174,7 @@ class LabelTreeClassifier(TreeClassifier):
         "learn_jobs": [Integral],
     }
     _settled: ClassVar[tuple[str, ...]] = (
-        *TreeClassifier._settled,
+        *ForgettingClassifier._settled,
         "index_length_",
         "candidates_",
         "n_trees_",
@@ -179,9 +188,11 @@ class LabelTreeClassifier(TreeClassifier):
         "candidates_": 10,
         "calibrated_": False,
         "replay": 0,
+        "max_labels": None,
+        "max_memory": None,
     }
     _changeable: ClassVar[tuple[str, ...]] = (
-        *TreeClassifier._changeable,
+        *ForgettingClassifier._changeable,
         "threshold",
         "learn_jobs",
     )
@@ -212,6 +223,8 @@ class LabelTreeClassifier(TreeClassifier):
         scorer_step: float | None = None,
         threshold: float = 0.5,
         replay: int = 64,
+        max_labels: int | None = None,
+        max_memory: float | None = None,
         scale: Literal["auto", "max", "none", "unit", "idf"] = "auto",
         layout: Literal["auto", "dense", "hashed"] = "auto",
         bits: int | None = None,
@@ -236,6 +249,8 @@ class LabelTreeClassifier(TreeClassifier):
         self.scorer_step = scorer_step
         self.threshold = threshold
         self.replay = replay
+        self.max_labels = max_labels
+        self.max_memory = max_memory
         self.scale = scale
         self.layout = layout
         self.bits = bits
@@ -301,6 +316,7 @@ class LabelTreeClassifier(TreeClassifier):
             calibrated=self.calibrated_,
             replay=fixed["replay"] * 2**20,
             regrow=fixed["organize"],
+            stamps=self._bounded and not self.compiled_,
             seed=self.seed_,
         )
 

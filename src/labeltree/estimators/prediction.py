@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import copy
 from abc import abstractmethod
+from collections.abc import Callable
 from numbers import Integral
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,7 +19,7 @@ from labeltree import _core
 from labeltree.estimators.decisions import Decisions
 from labeltree.estimators.locking import changing, of_one_model, reading
 from labeltree.estimators.persistence import Persistent
-from labeltree.labels import Kind, Targets
+from labeltree.labels import Kind, Targets, Vocabulary
 from labeltree.progress import Progress
 from labeltree.validation import as_matrix, as_rows, as_weights
 
@@ -28,6 +29,7 @@ FORMS: dict[Kind, str] = {
     "indicator": "an indicator matrix",
     "sparse indicator": "an indicator matrix",
 }
+T = TypeVar("T")
 NO_LABEL = np.uint32(0xFFFFFFFF)  # the core's id for "none"
 
 
@@ -108,14 +110,14 @@ class Predictor(ClassifierMixin, Decisions, Persistent):
         """
         matrix = self._matrix(X)
         if not self.multilabel_:
-            ids, _ = self._topk(matrix, 1)
-            return self._vocabulary.take(ids[:, 0])
-        indicator = self._above_threshold(matrix)
+            (ids, _), vocabulary = self._asked(lambda: self._topk(matrix, 1))
+            return vocabulary.take(ids[:, 0])
+        indicator, vocabulary = self._asked(lambda: self._above_threshold(matrix))
         if self._kind == "sparse indicator":
             return indicator
         if self._kind == "indicator":
             return indicator.toarray()
-        labels = self._vocabulary.take(indicator.indices).tolist()
+        labels = vocabulary.take(indicator.indices).tolist()
         return [
             labels[begin:end]
             for begin, end in zip(indicator.indptr[:-1], indicator.indptr[1:], strict=True)
@@ -140,11 +142,14 @@ class Predictor(ClassifierMixin, Decisions, Persistent):
             Probabilities where the estimator defines them, else margins.
         """
         matrix = self._matrix(X)
-        ids, scores = self._topk(matrix, min(_count(k), self._learner.learned_labels))
+        wanted = _count(k)
+        (ids, scores), vocabulary = self._asked(
+            lambda: self._topk(matrix, min(wanted, self._learner.learned_labels))
+        )
         missing = ids == NO_LABEL
         if not missing.any():
-            return self._vocabulary.take(ids), scores
-        labels = self._vocabulary.take(np.where(missing, 0, ids)).astype(object)
+            return vocabulary.take(ids), scores
+        labels = vocabulary.take(np.where(missing, 0, ids)).astype(object)
         labels[missing] = None
         return labels, scores
 
@@ -176,11 +181,30 @@ class Predictor(ClassifierMixin, Decisions, Persistent):
         self._check_learned()
         matrix = self._row(x)
         if k is None and self.multilabel_:
-            return self._vocabulary.pick(self._above_threshold_of_row(matrix))
+            chosen, vocabulary = self._asked(lambda: self._above_threshold_of_row(matrix))
+            return vocabulary.pick(chosen)
         wanted = 1 if k is None else _count(k)
-        ids, scores = self._topk_of_row(matrix, min(wanted, self._learner.learned_labels))
-        labels = self._vocabulary.pick(ids)
+        (ids, scores), vocabulary = self._asked(
+            lambda: self._topk_of_row(matrix, min(wanted, self._learner.learned_labels))
+        )
+        labels = vocabulary.pick(ids)
         return labels[0] if k is None else list(zip(labels, scores, strict=True))
+
+    def _asked(self, ask: Callable[[], T]) -> tuple[T, Vocabulary]:
+        """Ask the core for ids; return its answer, and the vocabulary that they are of.
+
+        The lock is not held between the two, unless others forget labels time and again: then
+        ids are other labels' afterwards, and the vocabulary is another one.
+        """
+        for _ in range(3):
+            vocabulary = self._vocabulary
+            answer = ask()
+            if self._vocabulary is vocabulary:
+                self._check_learned()
+                return answer, vocabulary
+        with self._lock.reading:
+            self._check_learned()
+            return ask(), self._vocabulary
 
     def _row(self, x: Any) -> _core.Matrix:
         """Check the features of one row."""
@@ -255,10 +279,10 @@ class Predictor(ClassifierMixin, Decisions, Persistent):
         weight = as_weights(sample_weight, matrix.rows)
         if weight is not None and not weight.any():
             raise ValueError("sample_weight is zero for every row: there is nothing to score")
-        best, _ = self._topk(matrix, 1)
+        (best, _), vocabulary = self._asked(lambda: self._topk(matrix, 1))
         rows = np.flatnonzero(np.diff(targets.offset))
         right = np.zeros(matrix.rows)
-        right[rows] = ~targets.wrong(targets.ids(self._vocabulary), rows, best[rows, 0])
+        right[rows] = ~targets.wrong(targets.ids(vocabulary), rows, best[rows, 0])
         return float(np.average(right, weights=weight))
 
     def _matrix(self, X: Any) -> _core.Matrix:
@@ -273,7 +297,8 @@ class Predictor(ClassifierMixin, Decisions, Persistent):
             check_is_fitted(self)  # which takes longer
         if self._learner.learned_labels == 0:
             raise NotFittedError(
-                "no label was learned yet: all rows seen had no labels or weight zero"
+                "no label was learned yet: all rows seen had no labels or weight zero, or all "
+                "labels were forgotten"
             )
 
     def _require_form(self, targets: Targets) -> None:

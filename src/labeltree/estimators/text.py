@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.utils.metaestimators import available_if
 
 from labeltree import modelfile
 from labeltree.data.texts import Texts
 from labeltree.estimators.base import OnlineClassifier
 from labeltree.estimators.label_tree import LabelTreeClassifier
 from labeltree.estimators.textmodel import TextModel
-from labeltree.estimators.textprediction import TextPredictor
+from labeltree.estimators.textprediction import TextPredictor, _has
+from labeltree.labels import Label
 from labeltree.progress import Progress
 from labeltree.text import TextFeatures
 from labeltree.validation import as_weights
@@ -158,6 +161,31 @@ class TextClassifier(TextPredictor):
             The model.
         """
         return self.partial_fit([x], [y], sample_weight=sample_weight)
+
+    @available_if(_has("forget"))
+    def forget(self, labels: Iterable[Label]) -> Self:
+        """Forget labels, as `LabelTreeClassifier.forget` does; words stay as they were counted.
+
+        Parameters
+        ----------
+        labels : iterable of int or str
+            Labels of ``classes_``. If any is unknown, nothing is forgotten.
+
+        Returns
+        -------
+        self
+            The model.
+
+        Examples
+        --------
+        >>> from labeltree import TextClassifier
+        >>> clf = TextClassifier().fit(["it purrs", "it barks", "it sings"], ["cat", "dog", "bird"])
+        >>> clf.forget(["dog"]).classes_
+        array(['bird', 'cat'], dtype=object)
+        """
+        estimator: Any = self._require().estimator
+        estimator.forget(labels)
+        return self
 
     def begin_pass(self, *, again: bool, more: bool = False) -> None:
         """Tell `partial_fit` that the same texts come several times.

@@ -11,13 +11,24 @@ from labeltree.estimators import OnlineClassifier, TextClassifier, classifier_of
 from labeltree.labels import Label
 
 
+def forgets(clf: OnlineClassifier | TextClassifier) -> bool:
+    """Tell whether a model forgets labels by itself."""
+    bounds = ("max_labels", "max_memory")
+    return any(getattr(classifier_of(clf), name, None) is not None for name in bounds)
+
+
 def add_counts(
     counts: NDArray[np.int64],
     clf: OnlineClassifier | TextClassifier,
     labels: Iterable[Label],
     times: NDArray[np.int64] | int = 1,
 ) -> NDArray[np.int64]:
-    """Return counts, by the learner's ids, to which those of some labels were added."""
+    """Return counts, by the learner's ids, to which those of some labels were added.
+
+    Where labels are forgotten, ids change, and nothing is counted.
+    """
+    if forgets(clf):
+        return counts[:0]
     ids = classifier_of(clf).label_ids(labels)
     more = 1 + int(ids.max(initial=-1)) - len(counts)
     if more > 0:

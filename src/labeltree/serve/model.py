@@ -18,7 +18,7 @@ from labeltree.estimators import OnlineClassifier, TextClassifier, classifier_of
 from labeltree.estimators.explanation import text_parts
 from labeltree.labels import Label
 from labeltree.progress import Progress
-from labeltree.runs.labelcounts import add_counts
+from labeltree.runs.labelcounts import add_counts, forgets
 from labeltree.runs.notes import notes_of
 from labeltree.runs.training import DEFAULT_FEATURES, takes_sets
 from labeltree.serve.examples import BadRequestError, Example, Form
@@ -181,24 +181,25 @@ class ServedModel:
             return [], 0
         known = self.clf.classes_
         with self._seeking:
-            for label in known[len(self._names) :].tolist():
-                self._names.append((str(label).casefold(), label))
+            if forgets(self.clf):  # others may have the places of those that were known
+                self._names = []
+            names = self._names
+            for label in known[len(names) :].tolist():
+                names.append((str(label).casefold(), label))
         words = query.casefold().split()
-        found = [
-            i for i, (name, _) in enumerate(self._names) if all(word in name for word in words)
-        ]
+        found = [i for i, (name, _) in enumerate(names) if all(word in name for word in words)]
         counts = self._counts
         whole = " ".join(words)
 
         def order(i: int) -> tuple[bool, bool, int]:
-            name = self._names[i][0]
+            name = names[i][0]
             count = int(counts[i]) if i < len(counts) else 0
             return name != whole, not name.startswith(whole), -count
 
         best = sorted(found, key=order)[:limit]
-        return [
-            (self._names[i][1], int(counts[i]) if i < len(counts) else None) for i in best
-        ], len(known)
+        return [(names[i][1], int(counts[i]) if i < len(counts) else None) for i in best], len(
+            known
+        )
 
     def contents(
         self, notes: dict[str, Any], attached: dict[str, NDArray[Any]]
