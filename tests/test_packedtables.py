@@ -78,6 +78,13 @@ def test_rounded_files_are_half_as_large_and_learn_on_as_well(learned, tmp_path)
     assert state_of(load(tmp_path / "rounded")) != state_of(clf)
 
 
+def test_attached_arrays_are_left_alone(learned, tmp_path):
+    attached = {"t": np.zeros(3, np.float32), "t_row": np.array([[0x80]], np.uint8)}
+    learned[0].save(tmp_path / "m", attached=attached)
+    assert state_of(load(tmp_path / "m")) == state_of(learned[0])
+    assert modelfile.read_attached(tmp_path / "m")["t_row"].tolist() == [[0x80]]
+
+
 def write(path, clf, number, **changes):
     """Write a file as earlier versions did."""
     contents = clf.contents()
@@ -114,6 +121,11 @@ def test_models_that_an_earlier_version_compiled_are_refused(learned, tmp_path, 
         ("weights_nonzero", lambda a: a[:-16], "not as many numbers"),
         ("weights_row", lambda a: np.append(a, np.uint8(0)), "do not fit together"),
         ("weights_row", lambda a: np.append(a, np.uint8(0x80)), "cut short"),
+        ("weights_row", lambda a: a[None], "weights_row has the wrong type or shape"),
+        ("weights_row", lambda a: a[0], "weights_row has the wrong type or shape"),
+        ("weights_nonzero", lambda a: a.astype(np.float64), "nonzero has the wrong type or shape"),
+        ("weights", lambda a: a[None], "weights has the wrong type or shape"),
+        ("weights", lambda a: a.astype(np.float64), "weights has the wrong type or shape"),
         ("weights_row", lambda a: np.append(a, np.full(10, 0xFF, np.uint8)), "too large"),
     ],
 )

@@ -1,6 +1,7 @@
 #include "linear/block_predictions.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace labeltree {
@@ -27,7 +28,7 @@ void BlockPredictions::answer(const Bank& bank, const ExampleBuffer& examples) {
       p[lane] = bank.predict(8 * std::size_t{block} + lane, examples[example]);
     } else if (i > 0 && asked_[i - 1].block == block && asked_[i - 1].example == example) {
       std::copy_n(p_.data() + 8 * asked_[i - 1].answer, 8, p);
-    } else if (is_unpacked) {
+    } else if (is_unpacked && std::isfinite(examples[example].squared_norm)) {  // infinity . 0 is none
       bank.predict8(block, unpacked_, examples[example], p);
     } else {
       bank.predict8(block, examples[example], p);

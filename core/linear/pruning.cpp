@@ -37,12 +37,10 @@ void Pruning::settle(float keep) {
     double left = 0.0;
     for (const double total : of_class_[kind]) left += total;
     left *= 1.0 - keep;
-    for (std::size_t number = 0; number < of_class_[kind].size(); ++number) {
+    for (std::size_t number = 0; number < of_class_[kind].size() && left >= 0.0; ++number) {
+      if (of_class_[kind][number] == 0.0) continue;
+      least_[kind] = bound(number);  // at last of the weights that matter most
       left -= of_class_[kind][number];
-      if (left < 0.0) {
-        least_[kind] = bound(number);
-        break;
-      }
     }
   }
 }

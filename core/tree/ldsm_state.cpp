@@ -172,7 +172,8 @@ void LdsmFlatTrees::visit_regressors(StateVisitor& state, LdsmCodes& codes) {
         });
   } else {
     require(codes.size == sizeof(bfloat16), "the saved trees have codes of an unknown size");
-    visit(bfloat16{}, to_bfloat16, to_float);
+    visit(
+        bfloat16{}, [](float w) { return to_bfloat16(w); }, [](bfloat16 code) { return to_float(code); });
   }
 }
 

@@ -227,7 +227,8 @@ def read(
         )
     header = _header(path, metadata)
     try:
-        return header, packedtables.unpack(arrays)
+        own = {name: array for name, array in arrays.items() if not is_attached(name)}
+        return header, {**arrays, **packedtables.unpack(own)}
     except ValueError as error:
         raise CorruptModelFileError(f"{path}: the model file is not consistent: {error}") from error
 

@@ -37,13 +37,21 @@ def unpack(arrays: Arrays) -> dict[str, NDArray[Any]]:
     """Return the arrays that `pack` was given; files of before had them as they are."""
     plain = dict(arrays)
     for name in _tables(arrays, np.uint8):
-        plain[name + _ROW] = _core.unpack_ascending(arrays[name + _ROW])
-        bits = plain.pop(name + _NONZERO, None)
-        if bits is not None:
-            kept = arrays[name]
-            kept = kept if kept.dtype != np.uint16 else _from_bfloat16(kept)
-            plain[name] = _core.unpack_nonzero(bits, kept, 8 * len(bits))
+        plain[name + _ROW] = _core.unpack_ascending(_list(arrays, name + _ROW, np.uint8))
+        if name + _NONZERO not in arrays:
+            continue
+        bits = _list(arrays, name + _NONZERO, np.uint8)
+        kept = _list(arrays, name, np.float32, np.uint16)
+        kept = kept if kept.dtype == np.float32 else _from_bfloat16(kept)
+        plain[name] = _core.unpack_nonzero(bits, kept, 8 * len(bits))
+        del plain[name + _NONZERO]
     return plain
+
+
+def _list(arrays: Arrays, name: str, *types: type) -> NDArray[Any]:
+    if arrays[name].ndim != 1 or arrays[name].dtype not in types:
+        raise ValueError(f"the saved array {name} has the wrong type or shape")
+    return arrays[name]
 
 
 def _tables(arrays: Arrays, row_type: type) -> list[str]:

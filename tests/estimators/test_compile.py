@@ -183,7 +183,7 @@ def test_it_does_not_learn(name):
 def test_what_cannot_be_compiled_is_said(tmp_path):
     X, y = problem(n=100)
     clf = OneAgainstAllClassifier().fit(X, y)
-    for keep in (0, -1, 1.01, np.nan, np.inf, "a", None):
+    for keep in (0, -1, 1.01, True, np.nan, np.inf, "a", None):
         with pytest.raises(ValueError, match="keep is"):
             clf.compile(keep=keep)
     clf.save(tmp_path / "m")
@@ -195,7 +195,7 @@ def test_less_is_kept_where_less_is_asked_for(tmp_path):
     X, y = problem()
     clf = OneAgainstAllClassifier(random_state=0, layout="hashed", bits=16).fit(X, y)
     sizes = []
-    for keep in (1 - 1e-7, 0.999, 0.9, 0.1, 1e-7):
+    for keep in (1 - 1e-7, 0.999, 0.9, 0.1, 1e-7, 1e-30):
         compiled = clf.compile(keep=keep)
         sizes.append(compiled._learner.state()["weights_codes"].astype(int).sum())
         compiled.save(tmp_path / "m")
@@ -204,6 +204,20 @@ def test_less_is_kept_where_less_is_asked_for(tmp_path):
     assert sizes[0] >= 0.99 * np.count_nonzero(weights)
     assert sizes == sorted(sizes, reverse=True)
     assert sizes[-1] <= 2
+
+
+@pytest.mark.parametrize("keep", [1, 0.999])
+def test_values_that_overflow_are_predicted_alike_in_a_batch(keep):
+    """A batch unpacks weights, and infinity times a weight that is not there would be no number."""
+    X, y = problem(n=600)
+    clf = LabelTreeClassifier(random_state=0, scale="max", layout="dense").fit(X * 1e-20, y)
+    compiled = clf.compile(keep=keep)
+    large = X[:300].copy()
+    large.data[::7] = 3e38
+    together = compiled.predict_topk(large, 5)
+    alone = [compiled.predict_topk(large[i : i + 1], 5) for i in range(300)]
+    for i, found in enumerate(together):
+        np.testing.assert_array_equal(found, np.vstack([one[i] for one in alone]))
 
 
 def test_threads_may_predict_with_one_mapped_model(tmp_path):

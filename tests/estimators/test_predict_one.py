@@ -87,3 +87,28 @@ def test_bad_k(clf):
 def test_an_estimator_that_was_not_fitted():
     with pytest.raises(ValueError, match="not fitted"):
         ESTIMATORS["LabelTreeClassifier"]().predict_one({0: 1.0})
+
+
+@pytest.mark.parametrize(
+    "name", ["LabelTreeClassifier", "ProbabilityTreeClassifier", "LdSMClassifier"]
+)
+def test_sets_are_those_of_predict_whatever_the_threshold_and_the_other_rows(name):
+    """Also at a threshold that is a score, and where many labels are above it."""
+    X, y = make_multiclass(600, 60, n_features=200, nnz=8, noise=0.4, random_state=0)
+    sets = [[int(label), 100 + int(label) % 7, 200 + int(label) % 3] for label in y]
+    small = {"n_trees": 3} if name == "LdSMClassifier" else {}
+    clf = ESTIMATORS[name](random_state=0, **small).fit(X, sets)
+    scores = clf.predict_topk(X[:20], 3)[1]
+    for threshold in (0.01, 0.02, 0.5, float(scores[0, 0]), float(str(scores[3, 1]))):
+        clf.threshold = min(threshold, 1.0)
+        together = clf.predict(X[:60])
+        assert together == [clf.predict(X[i : i + 1])[0] for i in range(60)]
+        for i, expected in enumerate(together):
+            row = slice(X.indptr[i], X.indptr[i + 1])
+            assert clf.predict_one((X.indices[row], X.data[row])) == expected
+
+
+def test_ties_with_the_threshold_of_a_forest():
+    clf = ESTIMATORS["LdSMClassifier"](n_trees=1, random_state=0)
+    clf.fit([[1.0], [1.0]], [["a", "b"], ["a", "c"]])
+    assert [clf.predict_one([1.0])] == clf.predict([[1.0]]) == [["a"]]

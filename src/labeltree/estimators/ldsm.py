@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_random_state
 from labeltree import _core
 from labeltree.estimators.base import FIRST_ROWS, Batch, OnlineClassifier
 from labeltree.estimators.locking import reading
+from labeltree.estimators.prediction import Predictor
 from labeltree.estimators.tree import TreeClassifier
 from labeltree.progress import Meter
 from labeltree.validation import as_threads, has_unit_rows
@@ -219,3 +220,5 @@ class LdSMClassifier(TreeClassifier):
         offset, ids = self._learner.predict_above(matrix, self.threshold, as_threads(self.n_jobs))
         ones = np.ones(len(ids), dtype=np.int64)
         return sp.csr_matrix((ones, ids, offset), shape=(matrix.rows, len(self._vocabulary)))
+
+    _above_threshold_of_row = Predictor._above_threshold_of_row

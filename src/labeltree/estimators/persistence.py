@@ -168,7 +168,7 @@ class Persistent(Locked, BaseEstimator):
         check_is_fitted(self)
         if self.compiled_:
             raise ValueError("this model is compiled already; compile the one it was made from")
-        if not isinstance(keep, Real) or not 0 < keep <= 1:
+        if isinstance(keep, bool) or not isinstance(keep, Real) or not 0 < keep <= 1:
             raise ValueError(f"keep is {keep!r}, expected a number above 0, at most 1")
         other, state = self._to_compile(float(keep))
         other._learner.restore(state, borrow=True)

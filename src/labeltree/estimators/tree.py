@@ -20,6 +20,8 @@ from labeltree.estimators.probabilities import BEST, sparse_table
 from labeltree.treeview import NO_NODE, Tree
 from labeltree.validation import as_threads
 
+_FIRST = 16  # labels asked for at first where those above a threshold are wanted
+
 
 class TreeClassifier(OnlineClassifier):
     """Base of the trees: one label a row, in time logarithmic in the number of labels.
@@ -106,26 +108,33 @@ class TreeClassifier(OnlineClassifier):
 
     @reading
     def _above_threshold(self, matrix: _core.Matrix) -> sp.csr_matrix:
-        k = min(16, self.n_labels_)
+        k = min(_FIRST, self.n_labels_)
+        found_rows, found_ids = [], []
+        open_rows = np.ones(matrix.rows, dtype=bool)
         while True:
             ids, scores = self._topk(matrix, k)
             chosen = (scores >= self.threshold) & (ids != NO_LABEL)
-            if k == self.n_labels_ or not chosen[:, -1].any():
+            full = open_rows & chosen[:, -1] if k < self.n_labels_ else np.zeros_like(open_rows)
+            rows, places = np.nonzero(chosen & (open_rows & ~full)[:, None])
+            found_rows.append(rows)
+            found_ids.append(ids[rows, places].astype(np.int64))
+            if not full.any():
                 break
-            k = min(4 * k, self.n_labels_)  # some row may have more of them
-        rows, places = np.nonzero(chosen)
-        ones = np.ones(len(rows), dtype=np.int64)
+            open_rows = full  # these may have more; the others' labels do not depend on them
+            k = min(4 * k, self.n_labels_)
+        at = np.concatenate(found_rows), np.concatenate(found_ids)
         shape = (matrix.rows, len(self._vocabulary))
-        indicator = sp.csr_matrix((ones, (rows, ids[rows, places].astype(np.int64))), shape=shape)
+        indicator = sp.csr_matrix((np.ones(len(at[0]), dtype=np.int64), at), shape=shape)
         indicator.sort_indices()
         return indicator
 
     def _above_threshold_of_row(self, row: _core.Matrix) -> list[int]:
         most = self._learner.learned_labels
-        k = min(8, most)
+        k = min(_FIRST, most)
+        threshold = float(np.float32(self.threshold))  # scores have no more places
         while True:  # a matrix of the labels of one row would take longer than the model
             ids, scores = self._topk_of_row(row, k)
-            chosen = [i for i, score in zip(ids, scores, strict=True) if score >= self.threshold]
+            chosen = [i for i, score in zip(ids, scores, strict=True) if score >= threshold]
             if k == most or len(chosen) < k:
                 return sorted(chosen)
             k = min(4 * k, most)
