@@ -224,7 +224,7 @@ def test_nobody_waits_while_a_model_is_written(monkeypatch, tmp_path):
     clf = small("RecallTreeClassifier").partial_fit(*batch(0))
     written = []
 
-    def write(*_):
+    def write(*_, **__):
         thread = threading.Thread(target=clf.partial_fit, args=batch(1))
         thread.start()
         thread.join(10)

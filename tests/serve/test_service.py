@@ -338,7 +338,9 @@ def test_what_comes_while_a_snapshot_is_written_is_learned(tmp_path, monkeypatch
     service = open_(tmp_path)
     learn(service, EXAMPLES[:20])
     held, write = threading.Event(), modelfile.write
-    monkeypatch.setattr(modelfile, "write", lambda *given: held.wait(10) and write(*given))
+    monkeypatch.setattr(
+        modelfile, "write", lambda *given, **how: held.wait(10) and write(*given, **how)
+    )
     with ThreadPoolExecutor() as pool:
         written = pool.submit(service.snapshot)
         learn(service, EXAMPLES[20:40])

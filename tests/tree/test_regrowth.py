@@ -190,4 +190,4 @@ def test_frozen_learners_have_nothing_of_it(wide):
     X, y = wide
     core = make_core(1300, 96, replay=10**7, regrow=True)
     learn(core, X[:900], y[:900])
-    assert not [name for name in core.state(drop=0.0) if name.startswith(("regro", "replay"))]
+    assert not [name for name in core.state(keep=0.999) if name.startswith(("regro", "replay"))]
