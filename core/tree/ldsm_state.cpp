@@ -55,15 +55,20 @@ LdsmFlatTrees::LdsmFlatTrees(const std::vector<LdsmTree>& trees) {
   }
 }
 
-void LdsmFlatTrees::visit(StateVisitor& state) {
+// What is saved alike to learn on and for prediction only.
+void LdsmFlatTrees::visit_shape(StateVisitor& state) {
   state.array("nodes", nodes_);
   state.array("children", children_);
   state.array("weight", weight_);
   state.array("mass", mass_);
   state.array("histogram_size", histogram_size_);
   state.array("histogram_label", histogram_label_);
-  state.array("histogram_count", histogram_count_);
   state.array("feature_size", feature_size_);
+}
+
+void LdsmFlatTrees::visit(StateVisitor& state) {
+  visit_shape(state);
+  state.array("histogram_count", histogram_count_);
   state.array("feature", feature_);
   state.array("regressor", regressor_);
   state.array("recent_size", recent_size_);
@@ -108,15 +113,9 @@ void LdsmFlatTrees::visit_frozen(StateVisitor& state, std::size_t slots, LdsmCod
     for (const float weight : regressor_) largest = std::max(largest, std::abs(weight));
     codes = {*state.freezing() < 1.0f ? sizeof(Cube) : sizeof(bfloat16), cube_scale(largest)};
   }
-  state.array("nodes", nodes_);
-  state.array("children", children_);
-  state.array("weight", weight_);
-  state.array("mass", mass_);
-  state.array("histogram_size", histogram_size_);
-  state.array("histogram_label", histogram_label_);
+  visit_shape(state);
   std::vector<float> count(histogram_count_.begin(), histogram_count_.end());
   state.array("histogram_count", count);
-  state.array("feature_size", feature_size_);
   visit_features(state, slots);
   visit_regressors(state, codes);
   if (!state.restoring()) return;

@@ -33,6 +33,7 @@ class LdsmFlatTrees {
               std::uint64_t end) const;
 
  private:
+  void visit_shape(StateVisitor& state);
   void prune(float keep);
   void visit_features(StateVisitor& state, std::size_t slots);
   void visit_regressors(StateVisitor& state, LdsmCodes& codes);
