@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "aligned.hpp"
+#include "linear/line_table.hpp"
 #include "shared_array.hpp"
 
 namespace labeltree {
@@ -55,6 +56,9 @@ class StateVisitor {
   // A table that is often almost empty, in rows of `row_size` floats. Its size is settled before,
   // and it is all zeros before it is restored.
   virtual void table(const std::string& name, AlignedFloats& table, std::size_t row_size) = 0;
+
+  // A table of lines; the same.
+  virtual void lines(const std::string& name, LineTable& table) = 0;
 
   template <class T>
   void value(const std::string& name, T& value) {

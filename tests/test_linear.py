@@ -14,7 +14,7 @@ from labeltree import OneAgainstAllClassifier, RecallTreeClassifier, _core
 from labeltree.validation import as_matrix
 from tests.reference.linear import LinearModel
 
-LAYOUTS = ["dense", "lines", "hashed"]
+LAYOUTS = ["dense", "lines", "hashed", "large hashed"]  # a large table has only lines that are used
 LOSSES = ["logistic", "squared", "hinge"]
 
 
@@ -33,6 +33,8 @@ class Bank(_core.Bank):
             "min_gradient": 0.0,
         }
         settings = {**defaults, **settings}
+        if settings["layout"] == "large hashed":
+            settings.update(layout="hashed", bits=24)
         for name in ("loss", "update", "scale", "layout"):
             settings[name] = getattr(getattr(_core, name.capitalize()), settings[name])
         storage = ("scale", "layout", "bits", "features")
@@ -242,6 +244,45 @@ def test_state_is_restored_exactly(layout):
     for name, array in bank.state().items():
         np.testing.assert_array_equal(other.state()[name], array)
     np.testing.assert_array_equal(learn(other, X, -y, model=8), learn(bank, X, -y, model=8))
+
+
+def test_table_that_becomes_large_keeps_its_weights():
+    """Lines lie in their order at first; from 2^20 lines on, only those that are used are kept."""
+    features = 2**17 + 3
+    X, y, weight = random_problem(8)
+    columns = np.linspace(0, features - 1, X.shape[1]).astype(int)
+    rows = sp.csr_matrix(X)
+    X = sp.csr_matrix((rows.data, columns[rows.indices], rows.indptr), shape=(len(y), features))
+    small, large = (Bank(n, features=features, layout="lines") for n in (8, 80))
+    for bank in (small, large):
+        learn(bank, as_matrix(X), y, weight, model=3)
+    small.resize(80)
+    for name, array in large.state().items():
+        np.testing.assert_array_equal(small.state()[name], array)
+    for model in (3, 77):
+        np.testing.assert_array_equal(
+            learn(small, as_matrix(X), -y, model=model), learn(large, as_matrix(X), -y, model=model)
+        )
+
+
+def test_lines_that_were_never_written_take_no_memory():
+    """Few lines of a large table are used, each on a page of its own."""
+    code = (
+        "import resource\n"
+        "import numpy as np, scipy.sparse as sp\n"
+        "from labeltree import OneAgainstAllClassifier\n"
+        "columns = np.random.default_rng(0).integers(0, 2**20, 60000)\n"
+        "ends = np.arange(0, 60001, 20)\n"
+        "X = sp.csr_matrix((np.ones(60000, 'f'), columns, ends), shape=(3000, 2**20))\n"
+        "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+        "clf = OneAgainstAllClassifier(layout='hashed', bits=28, scale='none', random_state=0)\n"
+        "clf.fit(X, np.arange(3000) % 8)\n"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)\n"
+    )
+    command = [sys.executable, "-c", code]
+    output = subprocess.run(command, check=True, capture_output=True, text=True)
+    lines, places = 64 * 60000, 4 * 2**25  # bytes; the table has 2 GB
+    assert int(output.stdout) < (lines + places) / 1000 + 50_000
 
 
 def test_results_do_not_depend_on_uninitialised_memory():

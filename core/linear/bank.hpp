@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <variant>
 #include <vector>
@@ -93,8 +94,10 @@ class Bank {
   // Takes all that was added since `before` was made away again.
   void remove_indicators(const Example& before, ExampleBuffer& out) const;
 
-  // Asks for the weights of a block early, while another is being worked on.
+  // While others are worked on: ask for what tells where the weights of a block are; then find them, and
+  // ask for them.
   void prefetch(std::size_t block, const Example& x) const;
+  void find(std::size_t block, const Example& x, FoundLines& found) const;
 
   float predict(std::size_t model, const Example& x) const;
   // Moves a model whose prediction was p towards y: y = -1 or +1, or any number for squared loss.
@@ -104,8 +107,12 @@ class Bank {
 
   // The same for models 8 block .. 8 block + 7 at once; only lanes set in `active` learn.
   void predict8(std::size_t block, const Example& x, float* p) const;
-  // The same by weights that were unpacked for many examples, if that pays for so many values of them.
-  bool unpack(std::size_t block, std::size_t values, AlignedFloats& unpacked) const;
+  // By what was found before, which is void thereafter.
+  void predict8(std::size_t block, const Example& x, FoundLines& found, float* p) const;
+  // By weights that were unpacked for many examples, if that pays for so many values of them.
+  bool can_unpack() const;
+  bool is_worth_unpacking(std::size_t values) const;
+  void unpack(std::size_t block, AlignedFloats& unpacked) const;
   void predict8(std::size_t block, const AlignedFloats& unpacked, const Example& x, float* p) const;
   void learn8(std::size_t block, const Example& x, const float* p, const float* y, float weight,
               const Rule& rule, unsigned active, float* alpha = nullptr);
@@ -126,6 +133,7 @@ class Bank {
   template <class Visit> void visit_entries(const Matrix& X, std::size_t row, Visit visit) const;
   template <class Visit> void visit_observed(Visit visit) const;
   template <class Visit> void visit_learning(Visit visit);
+  template <class Visit> void visit_lines(Visit visit) const;
   void visit_seen(StateVisitor& state, const std::string& prefix);
   void visit_documents(StateVisitor& state, const std::string& prefix);
   void visit_frozen(StateVisitor& state, const std::string& prefix, float keep);
@@ -154,5 +162,20 @@ class Bank {
   std::optional<LineWeights> indicator_weights_;
   std::optional<FrozenLineWeights> frozen_indicator_weights_;
 };
+
+// Calls visit(weights) with weights that can learn.
+template <class Visit>
+void Bank::visit_learning(Visit visit) {
+  if (auto* dense = std::get_if<DenseWeights>(&weights_)) return visit(*dense);
+  if (auto* lines = std::get_if<LineWeights>(&weights_)) return visit(*lines);
+  throw std::logic_error("a frozen bank cannot learn");
+}
+
+template <class Visit>
+void Bank::visit_observed(Visit visit) const {
+  largest_.visit_rows(1, [&](std::size_t i) {
+    if (largest_.data()[i] > 0.0f) visit(i);
+  });
+}
 
 }  // namespace labeltree

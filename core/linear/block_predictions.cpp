@@ -7,43 +7,68 @@
 namespace labeltree {
 namespace {
 
-constexpr std::size_t ahead = 3;  // questions: what they read is asked for before it is needed
+// Questions are looked at before they are answered: twice so many before, it is asked where what they
+// read is, and so many before, for what they read.
+constexpr std::size_t ahead = 3;
 
 }  // namespace
 
 void BlockPredictions::answer(const Bank& bank, const ExampleBuffer& examples) {
   sort();
   p_.resize(8 * asked_.size());
-  const auto prefetch = [&](std::size_t i) {
-    if (i < asked_.size()) bank.prefetch(asked_[i].block, examples[asked_[i].example]);
+  answer_unpacked(bank, examples);
+  const auto block = [&](std::size_t i) { return std::size_t{asked_[i].block}; };
+  const auto example = [&](std::size_t i) { return examples[asked_[i].example]; };
+  const auto is_asked_again = [&](std::size_t i) {
+    return i > 0 && asked_[i - 1].is_like(asked_[i]);
   };
-  for (std::size_t i = 0; i < ahead; ++i) prefetch(i);
-  bool is_unpacked = false;
+  FoundLines found[ahead];
+  const auto prefetch = [&](std::size_t i) {
+    if (i < asked_.size() && !is_asked_again(i)) bank.prefetch(block(i), example(i));
+  };
+  const auto find = [&](std::size_t i) {
+    if (i < asked_.size() && !is_asked_again(i)) bank.find(block(i), example(i), found[i % ahead]);
+  };
+  for (std::size_t i = 0; i < 2 * ahead; ++i) prefetch(i);
+  for (std::size_t i = 0; i < ahead; ++i) find(i);
   for (std::size_t i = 0; i < asked_.size(); ++i) {
-    prefetch(i + ahead);
-    if (i == 0 || asked_[i - 1].block != asked_[i].block) is_unpacked = unpack(bank, examples, i);
-    const auto [block, lane, example, answer] = asked_[i];
-    float* p = p_.data() + 8 * answer;
+    prefetch(i + 2 * ahead);
+    const std::size_t lane = asked_[i].lane;
+    float* p = p_.data() + 8 * asked_[i].answer;
     if (lane != all && !bank.has_lines()) {
-      p[lane] = bank.predict(8 * std::size_t{block} + lane, examples[example]);
-    } else if (i > 0 && asked_[i - 1].block == block && asked_[i - 1].example == example) {
+      p[lane] = bank.predict(8 * block(i) + lane, example(i));
+    } else if (is_asked_again(i)) {
       std::copy_n(p_.data() + 8 * asked_[i - 1].answer, 8, p);
-    } else if (is_unpacked && std::isfinite(examples[example].squared_norm)) {  // infinity . 0 is none
-      bank.predict8(block, unpacked_, examples[example], p);
     } else {
-      bank.predict8(block, examples[example], p);
+      bank.predict8(block(i), example(i), found[i % ahead], p);
     }
+    find(i + ahead);
   }
 }
 
-// Unpacks the block of a question, the first about it, if there are enough others.
-bool BlockPredictions::unpack(const Bank& bank, const ExampleBuffer& examples, std::size_t first) {
-  const std::uint32_t block = asked_[first].block;
-  std::size_t values = 0;
-  for (std::size_t i = first; i < asked_.size() && asked_[i].block == block; ++i) {
-    values += examples[asked_[i].example].size;
+// Answers the questions about blocks of which there are so many that it pays to unpack their weights, and
+// leaves the others.
+void BlockPredictions::answer_unpacked(const Bank& bank, const ExampleBuffer& examples) {
+  if (!bank.can_unpack()) return;
+  std::size_t left = 0;
+  for (std::size_t first = 0, end = 0; first < asked_.size(); first = end) {
+    const std::uint32_t block = asked_[first].block;
+    std::size_t values = 0;
+    for (; end < asked_.size() && asked_[end].block == block; ++end) {
+      values += examples[asked_[end].example].size;
+    }
+    const bool pays = bank.is_worth_unpacking(values);
+    if (pays) bank.unpack(block, unpacked_);
+    for (std::size_t i = first; i < end; ++i) {
+      const Example example = examples[asked_[i].example];
+      if (pays && std::isfinite(example.squared_norm)) {  // infinity . 0 is none
+        bank.predict8(block, unpacked_, example, p_.data() + 8 * asked_[i].answer);
+      } else {
+        asked_[left++] = asked_[i];
+      }
+    }
   }
-  return bank.unpack(block, values, unpacked_);
+  asked_.resize(left);
 }
 
 // By block, and as they were asked within a block. Many questions about blocks close to each other are

@@ -28,6 +28,9 @@ class BlockPredictions {
   static constexpr std::uint32_t all = 8;
   struct Question {
     std::uint32_t block, lane, example, answer;
+    bool is_like(const Question& other) const {
+      return block == other.block && example == other.example;
+    }
   };
 
   void ask(std::size_t block, std::size_t lane, std::size_t example) {
@@ -37,7 +40,7 @@ class BlockPredictions {
   }
 
   void sort();
-  bool unpack(const Bank& bank, const ExampleBuffer& examples, std::size_t first);
+  void answer_unpacked(const Bank& bank, const ExampleBuffer& examples);
 
   std::vector<Question> asked_;
   std::vector<Question> sorted_;     // memory to sort with

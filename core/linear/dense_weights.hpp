@@ -3,10 +3,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include "aligned.hpp"
 #include "linear/example.hpp"
 #include "linear/weight.hpp"
+#include "state.hpp"
 
 namespace labeltree {
 
@@ -33,11 +35,15 @@ class DenseWeights {
   void step8(std::size_t block, const Example& x, const float* u);
   void add8(std::size_t block, const Example& x, const float* u);
 
+  // Whether weight and gradient sum are known to be zero: they take no memory.
+  bool is_zero(std::size_t /*model*/, std::uint64_t /*key*/) const { return false; }
   WeightRef at(std::size_t model, std::uint64_t key) {
     return {weights(model)[key], sums(model) + key};
   }
 
-  AlignedFloats& table() { return table_; }
+  void visit_state(StateVisitor& state, const std::string& name) {
+    state.table(name, table_, row_size());
+  }
   const AlignedFloats& table() const { return table_; }
   std::size_t row_size() const { return 2 * stride_; }
 

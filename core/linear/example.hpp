@@ -10,6 +10,9 @@ namespace labeltree {
 // How many values a dense row has, zeros after the last included: a multiple of sixteen.
 inline std::size_t padded(std::size_t features) { return (features + 15) / 16 * 16; }
 
+// Numbers beyond this are not learned from: a few more of them, and a sum would be infinite.
+constexpr float largest_learnable = 1e30f;
+
 // One example: features scaled, the constant feature appended. `key` addresses a feature's weights
 // in the bank's storage; it is null for a dense row, whose values are padded with zeros. `slot`
 // numbers the features of a sparse row.

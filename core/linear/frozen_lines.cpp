@@ -51,38 +51,38 @@ alignas(32) constexpr std::array<Spread, 256> spread_of = spreads<Code>();
 
 namespace kernel {
 
-// A used line, and the value of its feature.
-struct Found {
-  const std::uint8_t* run;  // of its group
-  std::uint32_t used;       // lines of the group
-  std::uint32_t before;     // bits of those before this one
-  float value;
-};
-
-constexpr std::size_t tile = 64;
-
 LABELTREE_INLINE std::uint64_t load64(const std::uint8_t* p) {
   std::uint64_t v;
   std::memcpy(&v, p, sizeof v);
   return v;
 }
 
-// Finds the used lines of up to `tile` features, and asks for all of them before the first is read:
-// their misses overlap.
-LABELTREE_INLINE std::size_t find(const Group* groups, const std::uint8_t* bytes, Address at,
-                                  const Example& x, std::size_t begin, Found* found) {
-  const std::size_t end = std::min(begin + tile, x.size);
+// Finds the used lines of up to `most` features, and asks for them.
+LABELTREE_INLINE void find(const Group* groups, const std::uint8_t* bytes, Address at,
+                           const Example& x, std::size_t begin, FoundLines& found) {
+  const std::size_t end = std::min(begin + FoundLines::most, x.size);
   std::size_t n = 0;
   for (std::size_t i = begin; i < end; ++i) {
     const std::size_t line = at.line(x.key[i]);
     const Group group = groups[line / group_lines];
     const auto used = static_cast<std::uint32_t>(group) & 0xffffu;
     const std::uint32_t bit = 1u << (line % group_lines);
-    found[n] = {bytes + (group >> 16), used, used & (bit - 1), x.value[i]};
-    __builtin_prefetch(found[n].run);
+    found.at[n] = bytes + (group >> 16);
+    found.used[n] = used;
+    found.before[n] = used & (bit - 1);
+    found.value[n] = x.value[i];
+    __builtin_prefetch(found.at[n]);
     n += (used & bit) != 0;  // no branch: whether a line is used is hard to guess
   }
-  return n;
+  found.size = n;
+}
+
+LABELTREE_INLINE void prefetch_groups(const Group* groups, Address at, const Example& x,
+                                      std::size_t begin) {
+  const std::size_t end = std::min(begin + FoundLines::most, x.size);
+  for (std::size_t i = begin; i < end; ++i) {
+    __builtin_prefetch(groups + at.line(x.key[i]) / group_lines);
+  }
 }
 
 // How many of the first `bytes` bytes' bits are set; of at most eight.
@@ -102,28 +102,32 @@ LABELTREE_INLINE f32x8 decoded(i32x8 lanes, bfloat16 /*code*/) {
 
 // The weights of a line, but for the scale; zero in lanes that it does not have.
 template <class Code>
-LABELTREE_INLINE f32x8 weights_of(const Found& line) {
+LABELTREE_INLINE f32x8 weights_of(const FoundLines& found, std::size_t i) {
   using u64x4 = std::uint64_t __attribute__((vector_size(32)));
-  const int place = std::popcount(line.before);
-  const int codes_before = bits_in(line.run, place) + bits_in(line.run + 8, std::max(place - 8, 0));
+  const auto* run = static_cast<const std::uint8_t*>(found.at[i]);
+  const int place = std::popcount(found.before[i]);
+  const int codes_before = bits_in(run, place) + bits_in(run + 8, std::max(place - 8, 0));
   const std::uint8_t* codes =
-      line.run + std::popcount(line.used) + static_cast<int>(sizeof(Code)) * codes_before;
+      run + std::popcount(found.used[i]) + static_cast<int>(sizeof(Code)) * codes_before;
   u64x4 words{load64(codes)};
   if constexpr (sizeof(Code) == 2) words[1] = load64(codes + 8);
   i32x8 spread;
-  std::memcpy(&spread, spread_of<Code>[line.run[place]].data(), sizeof spread);
+  std::memcpy(&spread, spread_of<Code>[run[place]].data(), sizeof spread);
   const i32x8 lanes = simd::permute(reinterpret_cast<i32x8>(words), spread >> 5);
   return decoded(lanes << (spread & 31), Code{});
 }
 
+// `found` are the lines of the first features, and is used for those of the others.
 template <class Code>
-LABELTREE_INLINE void line_dot8(const Group* groups, const std::uint8_t* bytes,
-                                Address at, const Example& x, float* p) {
-  Found found[tile];
+LABELTREE_INLINE void line_dot8(const Group* groups, const std::uint8_t* bytes, Address at,
+                                const Example& x, FoundLines& found, float* p) {
   f32x8 sum{};
-  for (std::size_t begin = 0; begin < x.size; begin += tile) {
-    const std::size_t n = find(groups, bytes, at, x, begin, found);
-    for (std::size_t i = 0; i < n; ++i) sum += found[i].value * weights_of<Code>(found[i]);
+  for (std::size_t begin = 0;;) {
+    for (std::size_t i = 0; i < found.size; ++i) sum += found.value[i] * weights_of<Code>(found, i);
+    begin += FoundLines::most;
+    if (begin >= x.size) break;
+    prefetch_groups(groups, at, x, begin);
+    find(groups, bytes, at, x, begin, found);
   }
   simd::store(p, sum);
 }
@@ -138,19 +142,19 @@ LABELTREE_CLONES void unpacked_dot8(const float* lines, const Example& x, float*
 template <class Code>
 LABELTREE_INLINE void unpack(const Group* groups, const std::uint8_t* bytes, Address at,
                              std::size_t n, float* lines) {
+  FoundLines found;
   for (std::size_t feature = 0; feature < n; ++feature) {
     const std::uint64_t key = feature;
     const float one = 1.0f;
     const Example x{&key, nullptr, &one, 1, 0.0f, 0.0f, nullptr, nullptr, 0};
-    Found found;
-    const bool used = find(groups, bytes, at, x, 0, &found) > 0;
-    simd::store(lines + 8 * feature, used ? weights_of<Code>(found) : f32x8{});
+    find(groups, bytes, at, x, 0, found);
+    simd::store(lines + 8 * feature, found.size > 0 ? weights_of<Code>(found, 0) : f32x8{});
   }
 }
 
-LABELTREE_CLONES void cube_dot8(const Group* groups, const std::uint8_t* bytes,
-                                Address at, const Example& x, float* p) {
-  line_dot8<Cube>(groups, bytes, at, x, p);
+LABELTREE_CLONES void cube_dot8(const Group* groups, const std::uint8_t* bytes, Address at,
+                                const Example& x, FoundLines& found, float* p) {
+  line_dot8<Cube>(groups, bytes, at, x, found, p);
 }
 
 LABELTREE_CLONES void cube_unpack(const Group* groups, const std::uint8_t* bytes, Address at,
@@ -163,9 +167,9 @@ LABELTREE_CLONES void bfloat16_unpack(const Group* groups, const std::uint8_t* b
   unpack<bfloat16>(groups, bytes, at, n, lines);
 }
 
-LABELTREE_CLONES void bfloat16_dot8(const Group* groups, const std::uint8_t* bytes,
-                                    Address at, const Example& x, float* p) {
-  line_dot8<bfloat16>(groups, bytes, at, x, p);
+LABELTREE_CLONES void bfloat16_dot8(const Group* groups, const std::uint8_t* bytes, Address at,
+                                    const Example& x, FoundLines& found, float* p) {
+  line_dot8<bfloat16>(groups, bytes, at, x, found, p);
 }
 
 }  // namespace kernel
@@ -182,14 +186,13 @@ FrozenLineWeights::FrozenLineWeights(const LineWeights& weights, std::size_t mod
 
 template <class Code>
 void FrozenLineWeights::pack(const LineWeights& weights, std::size_t lines, float keep) {
-  const AlignedFloats& table = weights.table();
-  const std::size_t row = weights.row_size();
+  const LineTable& table = weights.table();
   const auto sum = [&](const float* line, std::size_t lane) {
     return weights.has_sums() ? line[8 + lane] : 0.0f;
   };
   Pruning pruning;
-  table.visit_rows(row, [&](std::size_t number) {
-    const float* line = table.data() + number * row;
+  table.visit([&](std::size_t number) {
+    const float* line = table.row(number);
     for (std::size_t lane = 0; lane < 8; ++lane) pruning.note(line[lane], sum(line, lane));
   });
   pruning.settle(keep);
@@ -198,8 +201,8 @@ void FrozenLineWeights::pack(const LineWeights& weights, std::size_t lines, floa
   };
   float largest = 0.0f;
   std::size_t n_lines = 0, n_codes = 0;
-  table.visit_rows(row, [&](std::size_t number) {
-    const float* line = table.data() + number * row;
+  table.visit([&](std::size_t number) {
+    const float* line = table.row(number);
     const std::size_t before = n_codes;
     for (std::size_t lane = 0; number < lines && lane < 8; ++lane) {
       if (!is_kept(line, lane)) continue;
@@ -224,13 +227,13 @@ void FrozenLineWeights::pack(const LineWeights& weights, std::size_t lines, floa
     end += lanes_size + codes_size * sizeof(Code);
     lanes_size = codes_size = 0;
   };
-  table.visit_rows(row, [&](std::size_t number) {
+  table.visit([&](std::size_t number) {
     if (number >= lines) return;
     if (number / group_lines != current) {
       end_group();
       current = number / group_lines;
     }
-    const float* line = table.data() + number * row;
+    const float* line = table.row(number);
     unsigned lanes = 0;
     for (std::size_t lane = 0; lane < 8; ++lane) {
       if (!is_kept(line, lane)) continue;
@@ -246,32 +249,38 @@ void FrozenLineWeights::pack(const LineWeights& weights, std::size_t lines, floa
 }
 
 void FrozenLineWeights::prefetch(std::size_t block, const Example& x) const {
-  const Address at = map_.address(block);
-  for (std::size_t i = 0; i < std::min(kernel::tile, x.size); ++i) {
-    __builtin_prefetch(groups_.data() + at.line(x.key[i]) / group_lines);
-  }
+  kernel::prefetch_groups(groups_.data(), map_.address(block), x, 0);
+}
+
+void FrozenLineWeights::find(std::size_t block, const Example& x, FoundLines& found) const {
+  kernel::find(groups_.data(), bytes_.data(), map_.address(block), x, 0, found);
 }
 
 float FrozenLineWeights::dot(std::size_t model, const Example& x) const {
+  FoundLines found;
   float p[8];
-  dot8(model / 8, x, p);
+  prefetch(model / 8, x);
+  find(model / 8, x, found);
+  dot8(model / 8, x, found, p);
   return p[model % 8];
 }
 
-void FrozenLineWeights::dot8(std::size_t block, const Example& x, float* p) const {
+void FrozenLineWeights::dot8(std::size_t block, const Example& x, FoundLines& found,
+                             float* p) const {
   const auto dot8 = code_size_ == sizeof(Cube) ? kernel::cube_dot8 : kernel::bfloat16_dot8;
-  dot8(groups_.data(), bytes_.data(), map_.address(block), x, p);
+  dot8(groups_.data(), bytes_.data(), map_.address(block), x, found, p);
   std::transform(p, p + 8, p, [&](float sum) { return finite(scale_ * sum); });
 }
 
-bool FrozenLineWeights::unpack(std::size_t block, std::size_t look_ups,
-                               AlignedFloats& lines) const {
+bool FrozenLineWeights::is_worth_unpacking(std::size_t look_ups) const {
+  return look_ups >= map_.lines(1);
+}
+
+void FrozenLineWeights::unpack(std::size_t block, AlignedFloats& lines) const {
   const std::size_t features = map_.lines(1);
-  if (!map_.is_exact() || look_ups < features) return false;
   if (lines.size() < 8 * features) lines = AlignedFloats(8 * features);
   const auto unpack = code_size_ == sizeof(Cube) ? kernel::cube_unpack : kernel::bfloat16_unpack;
   unpack(groups_.data(), bytes_.data(), map_.address(block), features, lines.data());
-  return true;
 }
 
 void FrozenLineWeights::dot8_unpacked(const AlignedFloats& lines, const Example& x,

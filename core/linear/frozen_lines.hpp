@@ -6,6 +6,7 @@
 #include <string>
 
 #include "linear/example.hpp"
+#include "linear/found_lines.hpp"
 #include "linear/line_weights.hpp"
 #include "shared_array.hpp"
 #include "state.hpp"
@@ -26,13 +27,17 @@ class FrozenLineWeights {
   FrozenLineWeights(const LineWeights& weights, std::size_t models, float keep);
 
   std::uint64_t key(std::uint64_t feature) const { return map_.key(feature); }
+  // Asks for what tells where the lines of a block are, before they are found, and for the lines then.
   void prefetch(std::size_t block, const Example& x) const;
+  void find(std::size_t block, const Example& x, FoundLines& found) const;
   float dot(std::size_t model, const Example& x) const;
-  void dot8(std::size_t block, const Example& x, float* p) const;
+  // By what was found, which is void thereafter.
+  void dot8(std::size_t block, const Example& x, FoundLines& found, float* p) const;
 
-  // Unpacks the lines of a block, eight numbers for each feature, if that pays for so many look-ups of
-  // features; returns whether it did. The same sums come of them.
-  bool unpack(std::size_t block, std::size_t look_ups, AlignedFloats& lines) const;
+  // Whether it pays, for so many look-ups of features of one block, to unpack its lines: eight numbers
+  // for each feature. The same sums come of them.
+  bool is_worth_unpacking(std::size_t look_ups) const;
+  void unpack(std::size_t block, AlignedFloats& lines) const;
   void dot8_unpacked(const AlignedFloats& lines, const Example& x, float* p) const;
 
   void visit_state(StateVisitor& state, const std::string& name, std::size_t models);

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "hash.hpp"
-#include "linear/simd.hpp"
+#include "inline.hpp"
 
 namespace labeltree {
 

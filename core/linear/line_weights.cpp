@@ -17,27 +17,41 @@ using simd::store_shared1;
 
 namespace kernel {
 
-// Lines are asked for this many at a time before the first is read: their misses overlap.
-constexpr std::size_t tile = 64;
-
-LABELTREE_INLINE std::size_t prefetch(const float* table, std::size_t row, Address at,
-                                      const Example& x, std::size_t begin, std::size_t* offset) {
-  const std::size_t n = std::min(tile, x.size - begin);
-  for (std::size_t i = 0; i < n; ++i) {
-    offset[i] = row * at.line(x.key[begin + i]);
-    __builtin_prefetch(table + offset[i], 1);
-    LABELTREE_TOUCH(offset[i], row);
-  }
-  return n;
+LABELTREE_INLINE std::size_t tile_end(const Example& x, std::size_t begin) {
+  return std::min(begin + FoundLines::most, x.size);
 }
 
-LABELTREE_CLONES void line_dot8(const float* table, std::size_t row, Address at, const Example& x,
-                                float* p) {
+// Finds the lines of up to `most` features, and asks for them.
+LABELTREE_INLINE void find(const LineTable& table, Address at, const Example& x, std::size_t begin,
+                           FoundLines& found) {
+  const std::size_t end = tile_end(x, begin);
+  for (std::size_t i = begin; i < end; ++i) {
+    const float* row = table.row(at.line(x.key[i]));
+    found.at[i - begin] = row;
+    __builtin_prefetch(row, 1);
+    LABELTREE_TOUCH(table.offset(row), table.row_size());
+  }
+  found.size = end - begin;
+}
+
+LABELTREE_INLINE void prefetch_places(const LineTable& table, Address at, const Example& x,
+                                      std::size_t begin) {
+  const std::size_t end = tile_end(x, begin);
+  for (std::size_t i = begin; i < end; ++i) table.prefetch_place(at.line(x.key[i]));
+}
+
+LABELTREE_INLINE void prefetch_direct(const LineTable& table, Address at, const Example& x) {
+  for (std::size_t i = 0; i < tile_end(x, 0); ++i) {
+    __builtin_prefetch(table.direct_row(at.line(x.key[i])));
+  }
+}
+
+LABELTREE_CLONES void direct_dot8(const LineTable& table, Address at, const Example& x, float* p) {
   f32x8 even{}, odd{};
   const auto term = [&](std::size_t i) {
-    const std::size_t offset = row * at.line(x.key[i]);
-    LABELTREE_TOUCH(offset, row);
-    return x.value[i] * load_shared(table + offset);
+    const float* row = table.direct_row(at.line(x.key[i]));
+    LABELTREE_TOUCH(table.offset(row), table.row_size());
+    return x.value[i] * load_shared(row);
   };
   std::size_t i = 0;
   for (; i + 2 <= x.size; i += 2) {
@@ -48,14 +62,37 @@ LABELTREE_CLONES void line_dot8(const float* table, std::size_t row, Address at,
   store(p, even + odd);
 }
 
+// `found` are the lines of the first features, and is used for those of the others.
+LABELTREE_CLONES void line_dot8(const LineTable& table, Address at, const Example& x,
+                                FoundLines& found, float* p) {
+  f32x8 even{}, odd{};
+  for (std::size_t begin = 0;;) {
+    const float* value = x.value + begin;
+    const auto term = [&](std::size_t i) {
+      return value[i] * load_shared(static_cast<const float*>(found.at[i]));
+    };
+    std::size_t i = 0;
+    for (; i + 2 <= found.size; i += 2) {
+      even += term(i);
+      odd += term(i + 1);
+    }
+    if (i < found.size) even += term(i);
+    begin += FoundLines::most;
+    if (begin >= x.size) break;
+    prefetch_places(table, at, x, begin);
+    find(table, at, x, begin, found);
+  }
+  store(p, even + odd);
+}
+
 // From here on the lines are in the cache: the example has just been predicted.
 
-LABELTREE_CLONES void line_accumulate8(float* table, Address at, const Example& x,
+LABELTREE_CLONES void line_accumulate8(LineTable& table, Address at, const Example& x,
                                        const float* hg2, float* kappa) {
   const f32x8 scale = load(hg2);
   f32x8 total{};
   for (std::size_t i = 0; i < x.size; ++i) {
-    float* g = table + 16 * at.line(x.key[i]) + 8;
+    float* g = table.write(at.line(x.key[i])) + 8;
     const float square = x.value[i] * x.value[i];
     const f32x8 sums = load_shared(g) + square * scale;
     store_shared(g, sums);
@@ -64,20 +101,19 @@ LABELTREE_CLONES void line_accumulate8(float* table, Address at, const Example& 
   store(kappa, total);
 }
 
-LABELTREE_CLONES void line_step8(float* table, Address at, const Example& x, const float* u) {
+LABELTREE_CLONES void line_step8(LineTable& table, Address at, const Example& x, const float* u) {
   const f32x8 scale = load(u);
   for (std::size_t i = 0; i < x.size; ++i) {
-    float* w = table + 16 * at.line(x.key[i]);
+    float* w = table.write(at.line(x.key[i]));
     const f32x8 change = x.value[i] * (scale * simd::inverse_sqrt(load_shared(w + 8)));
     store_shared(w, load_shared(w) + change);
   }
 }
 
-LABELTREE_CLONES void line_add8(float* table, std::size_t row, Address at, const Example& x,
-                                const float* u) {
+LABELTREE_CLONES void line_add8(LineTable& table, Address at, const Example& x, const float* u) {
   const f32x8 scale = load(u);
   for (std::size_t i = 0; i < x.size; ++i) {
-    float* w = table + row * at.line(x.key[i]);
+    float* w = table.write(at.line(x.key[i]));
     store_shared(w, load_shared(w) + x.value[i] * scale);
   }
 }
@@ -85,45 +121,48 @@ LABELTREE_CLONES void line_add8(float* table, std::size_t row, Address at, const
 }  // namespace kernel
 
 LineWeights::LineWeights(LineMap map, bool gradient_sums)
-    : map_(map), row_size_(gradient_sums ? 16 : 8), table_(row_size_ * map.lines(0)) {}
+    : map_(map), table_(map.lines(0), gradient_sums ? 16 : 8) {}
 
 void LineWeights::resize(std::size_t models) {
-  const std::size_t needed = row_size() * map_.lines(models);
-  if (needed > table_.size()) table_.grow(std::max(needed, table_.size() * 3 / 2 / row_size_ * row_size_));
+  const std::size_t needed = map_.lines(models);
+  if (needed > table_.lines()) table_.grow(std::max(needed, table_.lines() * 3 / 2));
 }
 
 void LineWeights::prefetch(std::size_t block, const Example& x) const {
   const Address at = map_.address(block);
-  for (std::size_t i = 0; i < std::min(kernel::tile, x.size); ++i) {
-    __builtin_prefetch(table_.data() + row_size_ * at.line(x.key[i]));
-  }
+  if (table_.is_direct()) return kernel::prefetch_direct(table_, at, x);
+  kernel::prefetch_places(table_, at, x, 0);
+}
+
+void LineWeights::find(std::size_t block, const Example& x, FoundLines& found) const {
+  if (!table_.is_direct()) kernel::find(table_, map_.address(block), x, 0, found);
 }
 
 float LineWeights::dot(std::size_t model, const Example& x) const {
-  const float* lane = table_.data() + model % 8;
   const Address at = map_.address(model / 8);
-  std::size_t offset[kernel::tile];
+  FoundLines found;
   float p = 0.0f;
-  for (std::size_t begin = 0; begin < x.size; begin += kernel::tile) {
-    const std::size_t n = kernel::prefetch(table_.data(), row_size_, at, x, begin, offset);
-    for (std::size_t i = 0; i < n; ++i) {
-      p += x.value[begin + i] * load_shared1(lane + offset[i]);
+  for (std::size_t begin = 0; begin < x.size; begin += FoundLines::most) {
+    if (!table_.is_direct()) kernel::prefetch_places(table_, at, x, begin);
+    kernel::find(table_, at, x, begin, found);
+    for (std::size_t i = 0; i < found.size; ++i) {
+      p += x.value[begin + i] * load_shared1(static_cast<const float*>(found.at[i]) + model % 8);
     }
   }
   return p;
 }
 
-void LineWeights::dot8(std::size_t block, const Example& x, float* p) const {
-  kernel::line_dot8(table_.data(), row_size_, map_.address(block), x, p);
+void LineWeights::dot8(std::size_t block, const Example& x, FoundLines& found, float* p) const {
+  if (table_.is_direct()) return kernel::direct_dot8(table_, map_.address(block), x, p);
+  kernel::line_dot8(table_, map_.address(block), x, found, p);
 }
 
 float LineWeights::accumulate(std::size_t model, const Example& x, float hg2) {
-  float* sums = table_.data() + model % 8 + 8;
   const Address at = map_.address(model / 8);
   float kappa = 0.0f;
   for (std::size_t i = 0; i < x.size; ++i) {
     const float square = x.value[i] * x.value[i];
-    float* at_sum = sums + 16 * at.line(x.key[i]);
+    float* at_sum = table_.write(at.line(x.key[i])) + 8 + model % 8;
     const float sum = load_shared1(at_sum) + hg2 * square;
     store_shared1(at_sum, sum);
     kappa += square * simd::inverse_sqrt(sum);
@@ -132,35 +171,33 @@ float LineWeights::accumulate(std::size_t model, const Example& x, float hg2) {
 }
 
 void LineWeights::step(std::size_t model, const Example& x, float u) {
-  float* lane = table_.data() + model % 8;
   const Address at = map_.address(model / 8);
   for (std::size_t i = 0; i < x.size; ++i) {
-    float* w = lane + 16 * at.line(x.key[i]);
+    float* w = table_.write(at.line(x.key[i])) + model % 8;
     const float change = u * (x.value[i] * simd::inverse_sqrt(load_shared1(w + 8)));
     store_shared1(w, load_shared1(w) + change);
   }
 }
 
 void LineWeights::add(std::size_t model, const Example& x, float u) {
-  float* lane = table_.data() + model % 8;
   const Address at = map_.address(model / 8);
   for (std::size_t i = 0; i < x.size; ++i) {
-    float* w = lane + row_size_ * at.line(x.key[i]);
+    float* w = table_.write(at.line(x.key[i])) + model % 8;
     store_shared1(w, load_shared1(w) + u * x.value[i]);
   }
 }
 
 void LineWeights::accumulate8(std::size_t block, const Example& x, const float* hg2,
                               float* kappa) {
-  kernel::line_accumulate8(table_.data(), map_.address(block), x, hg2, kappa);
+  kernel::line_accumulate8(table_, map_.address(block), x, hg2, kappa);
 }
 
 void LineWeights::step8(std::size_t block, const Example& x, const float* u) {
-  kernel::line_step8(table_.data(), map_.address(block), x, u);
+  kernel::line_step8(table_, map_.address(block), x, u);
 }
 
 void LineWeights::add8(std::size_t block, const Example& x, const float* u) {
-  kernel::line_add8(table_.data(), row_size_, map_.address(block), x, u);
+  kernel::line_add8(table_, map_.address(block), x, u);
 }
 
 }  // namespace labeltree

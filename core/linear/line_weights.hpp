@@ -3,11 +3,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
-#include "aligned.hpp"
 #include "linear/example.hpp"
+#include "linear/found_lines.hpp"
 #include "linear/line_map.hpp"
+#include "linear/line_table.hpp"
 #include "linear/weight.hpp"
+#include "state.hpp"
 
 namespace labeltree {
 
@@ -25,10 +28,12 @@ class LineWeights {
   std::uint64_t key(std::uint64_t feature) const { return map_.key(feature); }
   const LineMap& map() const { return map_; }
 
-  // Asks for the lines of a block before they are needed.
+  // Asks for the places of the lines of a block before they are found, and for the lines then.
   void prefetch(std::size_t block, const Example& x) const;
+  void find(std::size_t block, const Example& x, FoundLines& found) const;
   float dot(std::size_t model, const Example& x) const;
-  void dot8(std::size_t block, const Example& x, float* p) const;
+  // By what was found, which is void thereafter.
+  void dot8(std::size_t block, const Example& x, FoundLines& found, float* p) const;
   float accumulate(std::size_t model, const Example& x, float hg2);
   void step(std::size_t model, const Example& x, float u);
   void add(std::size_t model, const Example& x, float u);
@@ -36,20 +41,21 @@ class LineWeights {
   void step8(std::size_t block, const Example& x, const float* u);
   void add8(std::size_t block, const Example& x, const float* u);
 
+  bool is_zero(std::size_t model, std::uint64_t key) const {
+    return !table_.is_written(map_.address(model / 8).line(key));
+  }
   WeightRef at(std::size_t model, std::uint64_t key) {
-    float* line = table_.data() + row_size() * map_.address(model / 8).line(key) + model % 8;
-    return {line[0], has_sums() ? line + 8 : nullptr};
+    float* lane = table_.write(map_.address(model / 8).line(key)) + model % 8;
+    return {lane[0], has_sums() ? lane + 8 : nullptr};
   }
 
-  AlignedFloats& table() { return table_; }
-  const AlignedFloats& table() const { return table_; }
-  std::size_t row_size() const { return row_size_; }
-  bool has_sums() const { return row_size_ == 16; }
+  void visit_state(StateVisitor& state, const std::string& name) { state.lines(name, table_); }
+  const LineTable& table() const { return table_; }
+  bool has_sums() const { return table_.row_size() == 16; }
 
  private:
   LineMap map_;
-  std::size_t row_size_;  // floats in a line
-  AlignedFloats table_;
+  LineTable table_;
 };
 
 }  // namespace labeltree

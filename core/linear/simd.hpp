@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "inline.hpp"
+
 // Whether ThreadSanitizer watches. The loader would pick a version before it is ready for that.
 #ifdef __SANITIZE_THREAD__
 #define LABELTREE_WATCHED 1
@@ -23,7 +25,6 @@
 #else
 #define LABELTREE_CLONES
 #endif
-#define LABELTREE_INLINE inline __attribute__((always_inline))
 
 namespace labeltree::simd {
 

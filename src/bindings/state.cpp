@@ -54,26 +54,37 @@ class Save : public StateVisitor {
     lend(name, values);
   }
 
-  // Only the rows that hold anything but zeros, and their numbers.
   void table(const std::string& name, AlignedFloats& table, std::size_t row_size) override {
-    std::vector<std::uint64_t> used;
-    table.visit_rows(row_size, [&](std::size_t row) {
-      const float* begin = table.data() + row * row_size;
-      if (std::any_of(begin, begin + row_size, [](float v) { return v != 0.0f; })) {
-        used.push_back(row);
-      }
-    });
-    NewArray<float> rows({used.size() * row_size});
-    for (std::size_t i = 0; i < used.size(); ++i) {
-      std::copy_n(table.data() + used[i] * row_size, row_size, rows.data() + i * row_size);
-    }
-    arrays[name.c_str()] = rows.release();
-    put(name + "_row", used);
+    const auto row = [&](std::size_t number) { return table.data() + number * row_size; };
+    put_rows(name, row_size, row, [&](const auto& visit) { table.visit_rows(row_size, visit); });
+  }
+
+  void lines(const std::string& name, LineTable& table) override {
+    const auto row = [&](std::size_t line) { return table.row(line); };
+    put_rows(name, table.row_size(), row, [&](const auto& visit) { table.visit(visit); });
   }
 
   State arrays;
 
  private:
+  // Only the rows that hold anything but zeros, and their numbers.
+  template <class Row, class VisitAll>
+  void put_rows(const std::string& name, std::size_t row_size, Row row, VisitAll visit_all) {
+    std::vector<std::uint64_t> used;
+    visit_all([&](std::size_t number) {
+      const float* begin = row(number);
+      if (std::any_of(begin, begin + row_size, [](float v) { return v != 0.0f; })) {
+        used.push_back(number);
+      }
+    });
+    NewArray<float> rows({used.size() * row_size});
+    for (std::size_t i = 0; i < used.size(); ++i) {
+      std::copy_n(row(used[i]), row_size, rows.data() + i * row_size);
+    }
+    arrays[name.c_str()] = rows.release();
+    put(name + "_row", used);
+  }
+
   template <class T>
   void put(const std::string& name, const std::vector<T>& values) {
     arrays[name.c_str()] = copy_to_numpy(values.data(), values.size());
@@ -135,22 +146,19 @@ class Restore : public StateVisitor {
   }
 
   void table(const std::string& name, AlignedFloats& table, std::size_t row_size) override {
-    const auto used = find<std::uint64_t>(name + "_row");
-    const auto rows = find<float>(name);
-    require(rows.shape(0) == used.shape(0) * row_size,
-            "the saved arrays " + name + " and " + name + "_row do not fit together");
-    require_finite(name, rows.data(), rows.shape(0));
-    const std::uint64_t* end = used.data() + used.shape(0);
-    const std::size_t table_rows = table.size() / row_size;
-    require(std::all_of(used.data(), end, [&](std::uint64_t row) { return row < table_rows; }),
-            "the saved array " + name + "_row has a row beyond the end of the table");
-    // A few rows of a very large table must not take a huge page each.
-    constexpr std::size_t large = std::size_t{512} << 20, sparse = 64;
-    if (table.size() * sizeof(float) > large && sparse * rows.shape(0) < table.size()) {
-      table.use_small_pages();
-    }
+    const auto [used, rows] = find_rows(name, row_size, table.size() / row_size);
+    if (is_sparse(used.shape(0), table.size() / row_size, row_size)) table.use_small_pages();
     for (std::size_t i = 0; i < used.shape(0); ++i) {
       std::copy_n(rows.data() + i * row_size, row_size, table.data() + used.data()[i] * row_size);
+    }
+  }
+
+  void lines(const std::string& name, LineTable& table) override {
+    const std::size_t row_size = table.row_size();
+    const auto [used, rows] = find_rows(name, row_size, table.lines());
+    if (is_sparse(used.shape(0), table.lines(), row_size)) table.use_small_pages();
+    for (std::size_t i = 0; i < used.shape(0); ++i) {
+      std::copy_n(rows.data() + i * row_size, row_size, table.write(used.data()[i]));
     }
   }
 
@@ -162,6 +170,26 @@ class Restore : public StateVisitor {
     require(nb::try_cast(arrays_[name.c_str()], out, false),
             "the saved array " + name + " has the wrong type or shape");
     return out;
+  }
+
+  // Whether a table is very large and has few rows that are used, which must not take a huge page each.
+  static bool is_sparse(std::size_t used, std::size_t rows, std::size_t row_size) {
+    constexpr std::size_t large = std::size_t{512} << 20, sparse = 64;
+    return rows * row_size * sizeof(float) > large && sparse * used < rows;
+  }
+
+  // The numbers of the rows of a table of so many, and the rows.
+  std::pair<In<std::uint64_t>, In<float>> find_rows(const std::string& name, std::size_t row_size,
+                                                    std::size_t table_rows) {
+    auto used = find<std::uint64_t>(name + "_row");
+    auto rows = find<float>(name);
+    require(rows.shape(0) == used.shape(0) * row_size,
+            "the saved arrays " + name + " and " + name + "_row do not fit together");
+    require_finite(name, rows.data(), rows.shape(0));
+    require(std::all_of(used.data(), used.data() + used.shape(0),
+                        [&](std::uint64_t row) { return row < table_rows; }),
+            "the saved array " + name + "_row has a row beyond the end of the table");
+    return {used, rows};
   }
 
   template <class T>
