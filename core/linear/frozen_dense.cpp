@@ -6,15 +6,13 @@
 #include <utility>
 
 #include "linear/simd.hpp"
+#include "linear/weight_codes.hpp"
 
 namespace labeltree {
 
 using simd::f32x8;
 
 namespace {
-
-// A mapped file may be damaged: what comes of it is a number all the same.
-float finite(float p) { return std::isfinite(p) ? p : 0.0f; }
 
 constexpr float largest_byte = 127.0f;
 

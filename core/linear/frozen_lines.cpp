@@ -23,9 +23,6 @@ constexpr unsigned group_lines = 16;
 // Bytes behind the last run, which may be read, whatever a damaged file says, and mean nothing.
 constexpr std::size_t margin = group_lines * (1 + 8 * sizeof(bfloat16)) + 16;
 
-// A mapped file may be damaged: what comes of it is a number all the same.
-float finite(float p) { return std::isfinite(p) ? p : 0.0f; }
-
 // For each set of lanes, how its codes become those of eight lanes. A number for each lane says in which
 // four bytes of the codes its own is, times 32, and by how many bits they are to be shifted to the left so
 // that it is in the highest place. A lane that is not in the set gets zeros from behind the codes.

@@ -38,4 +38,7 @@ inline bfloat16 encoded<bfloat16>(float weight, float /*scale*/) {
   return to_bfloat16(weight);
 }
 
+// A mapped file may be damaged: what comes of it is a number all the same.
+inline float finite(float p) { return std::isfinite(p) ? p : 0.0f; }
+
 }  // namespace labeltree

@@ -6,6 +6,7 @@ import threading
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.base import clone
 
 from labeltree import LabelTreeClassifier, OneAgainstAllClassifier, load
@@ -241,6 +242,25 @@ def test_threads_may_predict_with_one_mapped_model(tmp_path):
     assert not wrong
     clf.n_jobs = 2
     np.testing.assert_array_equal(clf.predict_topk(X, 3)[1], expected[1])
+
+
+def test_more_labels_than_16_bits_can_number(tmp_path):
+    """The index of words then needs two more bytes for each of its labels."""
+    n = 2**16 + 500
+    rows = np.arange(n)
+    features = np.stack([rows // 300, 1000 + rows % 300], axis=1)
+    X = sp.csr_matrix(
+        (np.full(2 * n, np.sqrt(0.5), np.float32), features.ravel(), 2 * np.arange(n + 1)),
+        shape=(n, 1300),
+    )
+    clf = LabelTreeClassifier(random_state=0, replay=0, layout="hashed", bits=20)
+    clf.partial_fit(X, rows)
+    clf.compile().save(tmp_path / "m")
+    compiled = load(tmp_path / "m", mmap=True)
+    last = X[-1000:]  # with labels on both sides of 2^16
+    found, expected = compiled.predict_topk(last, 3)[0], clf.predict_topk(last, 3)[0]
+    assert np.mean(found[:, 0] == expected[:, 0]) > 0.95
+    assert np.mean(found[:, 0] == rows[-1000:]) > 0.9
 
 
 def test_mapping_outlives_the_name_of_the_file(tmp_path):
