@@ -41,7 +41,7 @@ Read read(nb::handle label) {
   }
   nb::object number = nb::borrow(label);
   if (PyFloat_Check(label.ptr())) {
-    const double value = PyFloat_AS_DOUBLE(label.ptr());
+    const double value = PyFloat_AsDouble(label.ptr());
     if (!(value >= -9.2e18 && value <= 9.2e18) || value != static_cast<double>(static_cast<std::int64_t>(value))) {
       return out;
     }
