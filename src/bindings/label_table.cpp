@@ -39,7 +39,6 @@ Read read(nb::handle label) {
     out.exact = PyUnicode_CheckExact(label.ptr());
     return out;
   }
-  nb::object number = nb::borrow(label);
   if (PyFloat_Check(label.ptr())) {
     const double value = PyFloat_AsDouble(label.ptr());
     if (!(value >= -9.2e18 && value <= 9.2e18) || value != static_cast<double>(static_cast<std::int64_t>(value))) {
