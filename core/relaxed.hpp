@@ -13,4 +13,11 @@ inline T read_relaxed(const T& number) {
   return value;
 }
 
+// By one thread at a time.
+template <class T>
+inline void add_relaxed(T& number, T more) {
+  T value = read_relaxed(number) + more;
+  __atomic_store(&number, &value, __ATOMIC_RELAXED);
+}
+
 }  // namespace labeltree

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "linear/dual.hpp"
+#include "relaxed.hpp"
 
 namespace labeltree {
 namespace {
@@ -225,7 +226,8 @@ float Bank::step_size(std::size_t model, float weight, const Rule& rule) {
 
 // As if rows had length one on average, so that one C serves rows of any units.
 float Bank::weighed_C(float weight, const Rule& rule) const {
-  const double length = total_weight_ > 0.0 ? total_norm_ / total_weight_ - 1.0 : 1.0;
+  const double total = read_relaxed(total_weight_);  // others may observe rows meanwhile
+  const double length = total > 0.0 ? read_relaxed(total_norm_) / total - 1.0 : 1.0;
   return rule.C * weight / static_cast<float>(std::max(length, 1e-6));
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "linear/bank.hpp"
+#include "relaxed.hpp"
 
 namespace labeltree {
 
@@ -59,8 +60,8 @@ void Bank::observe(const Matrix& X, std::size_t row, float weight, ExampleBuffer
   encode(X, row, out);
   ExampleBuffer::Entry& entry = out.entries_.back();
   if (entry.squared_norm < largest_learnable) {
-    total_weight_ += weight;
-    total_norm_ += double{weight} * entry.squared_norm;
+    add_relaxed(total_weight_, double{weight});
+    add_relaxed(total_norm_, double{weight} * entry.squared_norm);
   }
   entry.rate = rate();
   if (!documents_ || !counting_) return;

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from labeltree import LdSMClassifier, load
+from labeltree import LabelTreeClassifier, LdSMClassifier, load
 from tests.attack.cases import repeat, trying
 from tests.attack.models import make_estimator, problem
 
@@ -210,6 +210,17 @@ def fork_case(random: random.Random, counts: Counter[str]) -> None:
     crew.join()
 
 
+def together_case(random: random.Random, counts: Counter[str]) -> None:
+    """Let threads learn one model together, rows with a label or with sets, in a large table."""
+    X, y = problem(300, 40, random.randrange(10))
+    targets = [[int(label), int(label) // 2] for label in y] if random.random() < 0.5 else y
+    clf = LabelTreeClassifier(
+        learn_jobs=4, layout="hashed", bits=random.choice((12, 24)), random_state=0
+    ).fit(X, targets)
+    check_copy(clf, X)
+    counts["together"] += 1
+
+
 def exit_case(counts: Counter[str]) -> None:
     """End a process whose daemon threads predict; only how long it takes to end is limited."""
     child = subprocess.Popen(
@@ -235,6 +246,8 @@ def case(random: random.Random, counts: Counter[str]) -> None:
         learning_case(random, counts, 1)
     elif chance < 0.75:
         learning_case(random, counts, 2)
+    elif chance < 0.8:
+        together_case(random, counts)
     elif chance < 0.95 or sanitized():
         fork_case(random, counts)
     else:
