@@ -343,7 +343,7 @@ def test_durations_and_counts():
     assert timed.due(1)
 
 
-def test_a_stream_of_many_labels_holds_so_many(cli, tmp_path):
+def test_a_stream_of_many_labels_holds_so_many(cli, refused, tmp_path):
     (tmp_path / "a.svm").write_text(
         "".join(f"{i} {i % 50}:1 {60 + i % 7}:1\n" for i in range(3000))
     )
@@ -352,5 +352,11 @@ def test_a_stream_of_many_labels_holds_so_many(cli, tmp_path):
     assert 87 <= len(load(m).classes_) <= 100
     assert "2999" in cli("predict", m, tmp_path / "a.svm").out
     cli("inspect", m)
+    assert "never learned" not in cli("evaluate", m, tmp_path / "a.svm").out  # that is not known
     bad = cli("train", tmp_path / "a.svm", "-m", m, "--max-labels", 0, code=2).err
     assert "'max_labels' parameter" in bad
+    (tmp_path / "sets.svm").write_text("1 1:1\n1,2,3 2:1\n")
+    refused(
+        *("train", tmp_path / "sets.svm", "-m", m, "--max-labels", 2),
+        match="sets.svm: row 2 has 3 labels, expected at most --max-labels, 2",
+    )

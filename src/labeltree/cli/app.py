@@ -193,8 +193,8 @@ def train(
         bool,
         typer.Option(
             "--rounded",
-            help="Write weights with 16 bits: half the size, and resumed as well, but not bit for "
-            "bit.",
+            help="Write weights with 16 bits: they take half the size, and are resumed as well, "
+            "but not bit for bit. Say so again with --resume.",
         ),
     ] = False,
     plot: Annotated[

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from labeltree.estimators import load
+from labeltree.estimators.persistence import require_share
 from labeltree.runs.notes import notes_of
 from labeltree.runs.outputs import require_model_output
 
@@ -32,6 +33,7 @@ def compile_model(
     str
         The sizes of both files, in a sentence.
     """
+    require_share(keep)
     require_model_output(output, [model], overwrite=overwrite)
     clf = load(model)
     notes = {k: v for k, v in notes_of(model).items() if k != "run"}

@@ -101,7 +101,7 @@ def evaluate(
         **({"without_labels": unlabelled} if unlabelled else {}),
         "metrics": {name: value._asdict() for name, value in measured.items()},
         **calibration,
-        "groups": {} if counts is None else _groups(clf, counts, truth, topk),
+        "groups": {} if not counts else _groups(clf, counts, truth, topk),
     }
 
 

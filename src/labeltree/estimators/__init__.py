@@ -64,10 +64,10 @@ def load(path: str | os.PathLike[str], *, mmap: bool = False) -> OnlineClassifie
     path : str or path-like
         The model file.
     mmap : bool
-        Whether to map the file into memory, which takes no time to speak of and lets processes
-        share it: for compiled models. The checksum of the whole file is not verified then; what
-        could lead astray in memory still is. The file must not be written to while it is in use
-        (`save` and `labeltree` do not: they replace it).
+        Whether to map the file into memory, which reads hardly any of it at once and lets
+        processes share it: for compiled models. The checksum of the whole file is not verified
+        then; what could lead astray in memory still is. The file must not be written to while
+        it is in use (`save` and `labeltree` do not: they replace it).
 
     Returns
     -------

@@ -20,6 +20,12 @@ from labeltree.packedlabels import PackedLabels
 from labeltree.progress import Progress
 
 
+def require_share(keep: Any) -> None:
+    """Raise unless `keep` says how much `compile` is to keep."""
+    if isinstance(keep, bool) or not isinstance(keep, Real) or not 0 < float(keep) <= 1:
+        raise ValueError(f"keep is {keep!r}, expected a number above 0, at most 1")
+
+
 class Persistent(Locked, BaseEstimator):
     """The part of an estimator that saves and restores all of it."""
 
@@ -62,8 +68,9 @@ class Persistent(Locked, BaseEstimator):
             `labeltree.modelfile.read_attached` returns them.
         exact : bool
             Whether weights are written as they are. If not, they are rounded to 16 bits (bfloat16),
-            and so is what their steps depend on: the file is half as large, and training on goes
-            as well, but not bit for bit. Compiled models are written as they are.
+            and so is what their steps depend on: they take half the size (rows of `replay` do
+            not), and training on goes as well, but not bit for bit. Compiled models are written as
+            they are.
         """
         self.contents(notes=notes, attached=attached).write(path, exact=exact)
 
@@ -145,10 +152,10 @@ class Persistent(Locked, BaseEstimator):
         ----------
         keep : float
             The share to keep of all that weights matter, judged by their size and by how much
-            was learned with them. 0.999 changes the best label of one to three rows in a hundred,
+            was learned with them. 0.999 changes the best label of one to five rows in a hundred,
             as often for the better as for the worse. 1 keeps all weights, with two bytes each
-            (bfloat16), so that answers are nearly those of this model; files are two to three
-            times as large.
+            (bfloat16), so that answers are nearly those of this model; files are about twice
+            as large.
 
         Returns
         -------
@@ -168,8 +175,7 @@ class Persistent(Locked, BaseEstimator):
         check_is_fitted(self)
         if self.compiled_:
             raise ValueError("this model is compiled already; compile the one it was made from")
-        if isinstance(keep, bool) or not isinstance(keep, Real) or not 0 < keep <= 1:
-            raise ValueError(f"keep is {keep!r}, expected a number above 0, at most 1")
+        require_share(keep)
         other, state = self._to_compile(float(keep))
         other._learner.restore(state, borrow=True)
         return other

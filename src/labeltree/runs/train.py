@@ -83,8 +83,8 @@ def train(
     plot : Path, optional
         A file to be written later; that it can be is better known before, too.
     rounded : bool
-        Whether weights are rounded in the file, which is then half as large; a run that is resumed
-        goes on as well, but not bit for bit.
+        Whether weights are rounded in the file, where they take half the size then; a run that is
+        resumed goes on as well, but not bit for bit.
     overwrite : bool
         Whether `model` may be a file that exists and is no model.
     observer : Observer, optional

@@ -347,6 +347,7 @@ class Training:
                 clf.progress_ = before
 
     def _check_labels(self, piece: Piece) -> None:
+        self._require_room(piece)
         if self.learned:
             return
         if not len(piece.rows.labels.ids):
@@ -365,6 +366,19 @@ class Training:
                 f"{', '.join(self.run.data)}: {what}, which {name_of(type(clf))} does not "
                 f"learn; give --algorithm {' or '.join(able)}, or rows of one label"
             )
+
+    def _require_room(self, piece: Piece) -> None:
+        """Raise if a row alone has more labels than the model may."""
+        most = getattr(classifier_of(self.clf), "max_labels", None)
+        sizes = np.diff(piece.rows.labels.offsets)
+        if most is None or sizes.max(initial=0) <= most:
+            return
+        row = int(np.argmax(sizes > most))
+        data = ", ".join(self.run.data)
+        raise ValueError(
+            f"{data}: row {piece.numbers[row] + 1:,} has {sizes[row]:,} labels, "
+            f"expected at most --max-labels, {most:,}; leave the row out, or train anew with more"
+        )
 
     def _show(self, piece: Piece) -> None:
         """Move the bar; add a row to the table when the number of examples has doubled."""
