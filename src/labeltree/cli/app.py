@@ -57,6 +57,7 @@ def build(arguments: Sequence[str]) -> typer.Typer:
     app.command()(evaluate)
     app.command(name="inspect")(inspect_)
     app.command(name="compile")(compile_)
+    app.command()(merge)
     app.command()(_with_parameters(tune, algorithm))
     app.command()(_with_parameters(serve, algorithm))
     app.command()(demo)
@@ -357,6 +358,20 @@ def compile_(
     from labeltree.cli.compile import compile_model
 
     typer.echo(compile_model(model, output, keep=keep, overwrite=overwrite), nl=False)
+
+
+def merge(
+    models: Annotated[list[Path], typer.Argument(help="Models of one configuration.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Where to write.")],
+    base: Annotated[
+        Path | None, typer.Option(help="The model from which all of them went on.")
+    ] = None,
+    overwrite: Overwrite = False,
+) -> None:
+    """Make one model of several that were trained on different rows."""
+    from labeltree.cli.merge import merge_models
+
+    typer.echo(merge_models(models, output, base=base, overwrite=overwrite), nl=False)
 
 
 def tune(
