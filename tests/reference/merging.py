@@ -19,12 +19,11 @@ def average(parts: list[tuple[float, float, float]]) -> tuple[float, float]:
 def go_on(base: tuple[float, float], parts: list[tuple[float, float]]) -> tuple[float, float]:
     """Move a weight from where all began by what each has moved it."""
     weight, total = base
-    every = total + sum(g - total for _, g in parts)
-    if every > 0:
-        moves = sum(math.sqrt(g - total) * (w - weight) for w, g in parts)
-        return weight + moves / math.sqrt(every), every
+    grown = sum(g - total for _, g in parts)
+    if grown > 0:
+        return weight + sum((g - total) * (w - weight) for w, g in parts) / grown, total + grown
     moves = [w - weight for w, _ in parts if w != weight]
-    return weight + (sum(moves) / math.sqrt(len(moves)) if moves else 0.0), 0.0
+    return weight + (sum(moves) / math.sqrt(len(moves)) if moves else 0.0), total
 
 
 def dense_models(state, labels: int, features: int) -> dict[tuple[int, int], tuple[float, float]]:

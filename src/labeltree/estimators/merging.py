@@ -33,7 +33,7 @@ def merge(models: Sequence[Model], *, base: Model | None = None, same_rows: bool
         stay as they are.
     base : estimator, optional
         The model from which all went on, if there is one; each then counts only what it learned
-        since, and moves of weights are added up as one learner's steps would have been. It must
+        since, and moves of weights are averaged. It must
         have learned a row of every label.
     same_rows : bool
         Whether all have learned the same rows: each its own labels (`OneAgainstAllClassifier`)

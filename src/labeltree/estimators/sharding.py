@@ -78,7 +78,7 @@ class ShardedClassifier(OnlineClassifier):
         new._add_labels(list(total.labels))
         sums = total.sums.astype(np.float32)
         matrix = as_matrix(sums if total.is_sparse else np.ascontiguousarray(sums.toarray()))
-        new._begin_pass(number=0, rows=total.rows)
+        new._learner.begin_pass(again=False, rows=total.rows, more=new._passes() > 1)
         new._organize_sums(matrix, len(total.labels))
         return new
 
@@ -90,6 +90,7 @@ class ShardedClassifier(OnlineClassifier):
         *,
         shard: int,
         number: int,
+        passes: int | None = None,
         before: Self | None = None,
     ) -> Self:
         """Return a copy that has learned a shard in one of the passes of `fit`.
@@ -102,6 +103,8 @@ class ShardedClassifier(OnlineClassifier):
             Its number, which, with the seed, gives the order in which rows are learned.
         number : int
             That of the pass, from 0.
+        passes : int, optional
+            How many there will be; `n_passes_` by default.
         before : estimator, optional
             What this has returned for the shard in the pass before; what it knows of single rows
             is taken over.
@@ -118,7 +121,8 @@ class ShardedClassifier(OnlineClassifier):
             state.update(before._of_rows())
         new._learner.restore(state)
         batch = new._check(X, y, sample_weight, reset=False)
-        new._begin_pass(number=number, rows=batch.matrix.rows)
+        more = number + 1 < (passes or self._passes())
+        new._learner.begin_pass(again=number > 0, rows=batch.matrix.rows, more=more)
         order = np.arange(batch.matrix.rows)
         if self.shuffle:
             order = np.random.default_rng([self._seed(), number, shard]).permutation(order)
@@ -143,9 +147,6 @@ class ShardedClassifier(OnlineClassifier):
     def n_passes_(self) -> int:
         """How often `fit` goes through the rows."""
         return self._passes()
-
-    def _begin_pass(self, *, number: int, rows: int) -> None:
-        self._learner.begin_pass(again=number > 0, rows=rows, more=number + 1 < self._passes())
 
     def _copy(self) -> Self:
         """Return a copy without what the learner knows."""

@@ -25,10 +25,10 @@ def average(
 ) -> State:
     """Average tables of weights, where all models have the same numbers.
 
-    A weight w with the gradient sum G moves from that of the base by the moves of all, each
-    weighted by the square root of what its gradient sum grew, over that of the sum of all. It is
-    how far adaptive steps, which shrink with that root, would have come on all rows. Without
-    sums, moves are added and divided by the root of the number of tables that moved the weight.
+    A weight moves from that of the base by the moves of all, weighted by how much its gradient
+    sum grew in each. Without sums, moves are added and divided by the root of the number of
+    tables that moved the weight: most features are in few rows of a shard, so that their moves
+    are of different rows, and the plain average would learn too slowly.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def union(rows: Sequence[NDArray[Any]]) -> NDArray[np.uint64]:
 
 
 def _together(parts: Sequence[Floats], base: Floats, lane: int) -> Floats:
-    """Move weights by the moves of all, each by the root of its share of the gradient sums."""
+    """Move weights by the moves of all, weighted by how much gradient sums grew."""
     old = base[:, :lane]
     moves = [part[:, :lane] - old for part in parts]
     added, movers = sum(moves), sum((move != 0).astype(np.float32) for move in moves)
@@ -101,11 +101,9 @@ def _together(parts: Sequence[Floats], base: Floats, lane: int) -> Floats:
     if base.shape[1] == lane:
         return np.asarray(plain)
     grown = [np.maximum(part[:, lane:] - base[:, lane:], 0) for part in parts]
-    sums = base[:, lane:] + sum(grown)
-    root = np.sqrt(sums)
-    weighed = np.asarray(sum(np.sqrt(g) * move for g, move in zip(grown, moves, strict=True)))
-    np.divide(weighed, root, out=weighed, where=root > 0)
-    return np.concatenate([np.where(root > 0, old + weighed, plain), sums], axis=1)
+    new = np.asarray(sum(grown))
+    merged = np.where(new > 0, old + _averaged(moves, grown), plain)
+    return np.concatenate([merged, base[:, lane:] + new], axis=1)
 
 
 def _apart(parts: Sequence[Floats], lane: int, shares: Sequence[float]) -> Floats:
