@@ -101,7 +101,8 @@ def merge_passes(
     models: Sequence[LabelTreeClassifier | None], base: LabelTreeClassifier
 ) -> LabelTreeClassifier:
     """Return what those who learned in one pass are together."""
-    return merge([model for model in models if model is not None], base=base)
+    some = [model for model in models if model is not None]
+    return some[0] if len(some) == 1 else merge(some, base=base)
 
 
 def ended(model: LabelTreeClassifier) -> LabelTreeClassifier:

@@ -85,11 +85,11 @@ def largest(states: Sequence[State], name: str) -> State:
 
 def union(rows: Sequence[NDArray[Any]]) -> NDArray[np.uint64]:
     """Return all numbers of rising arrays, each once."""
-    all_rows = rows[0]
-    for more in rows[1:]:
-        if not np.array_equal(all_rows, more):
-            all_rows = np.union1d(all_rows, more)
-    return all_rows.astype(np.uint64)
+    every = np.concatenate(rows).astype(np.uint64)
+    every.sort(kind="stable")  # merges what rises already; np.unique takes ten times as long
+    new = np.ones(len(every), dtype=bool)
+    np.not_equal(every[1:], every[:-1], out=new[1:])
+    return every[new]
 
 
 def _together(parts: Sequence[Floats], base: Floats, lane: int) -> Floats:
