@@ -25,7 +25,7 @@ void prefetch(const LabelId* label, const double* count, std::size_t size) {
 LdsmForest::LdsmForest(const BankParams& bank, const LdsmParams& params)
     : params_(params), bank_(bank), recent_(params.recent_rows), trainer_(params) {
   for (std::size_t t = 0; t < params.trees; ++t) {
-    trees_.emplace_back(params, mix64(params.seed * 0x9e3779b97f4a7c15ULL + t + 1));
+    trees_.emplace_back(params, mix64(params.seed * 0x9e3779b97f4a7c15ULL + params.first_tree + t + 1));
   }
 }
 

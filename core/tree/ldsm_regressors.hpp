@@ -30,6 +30,7 @@ struct LdsmParams {
   std::size_t split_rows = 50;    // online: how many examples a leaf gathers before it is split
   std::size_t recent_rows = 10'000;  // online: how many examples are kept to train splits from
   std::uint64_t seed = 0;
+  std::size_t first_tree = 0;     // number of the first tree, where others are grown elsewhere
 };
 
 // An example, borrowed: its features, scaled, the constant among them, and its labels.

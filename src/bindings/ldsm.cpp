@@ -75,17 +75,19 @@ void bind_ldsm(nb::module_& m) {
           [](LdsmForest* self, const BankParams& bank, std::size_t arity, double lambda1,
              double lambda2, std::size_t trees, std::size_t max_nodes, std::size_t epochs,
              std::size_t min_leaf, std::size_t min_feature_rows, double max_share, float step,
-             double idf, std::size_t top_labels, std::size_t split_rows, std::size_t recent_rows, std::uint64_t seed) {
+             double idf, std::size_t top_labels, std::size_t split_rows, std::size_t recent_rows, std::uint64_t seed,
+             std::size_t first_tree) {
             const LdsmParams params{arity,    lambda1,          lambda2,   trees, max_nodes, epochs,
                                     min_leaf, min_feature_rows, max_share, step,  idf, top_labels,
-                                    split_rows, recent_rows, seed};
+                                    split_rows, recent_rows, seed, first_tree};
             check(params);
             new (self) LdsmForest(bank, params);
           },
           nb::arg("params"), nb::kw_only(), nb::arg("arity"), nb::arg("lambda1"),
           nb::arg("lambda2"), nb::arg("trees"), nb::arg("max_nodes"), nb::arg("epochs"),
           nb::arg("min_leaf"), nb::arg("min_feature_rows"), nb::arg("max_share"),
-          nb::arg("step"), nb::arg("idf"), nb::arg("top_labels"), nb::arg("split_rows"), nb::arg("recent_rows"), nb::arg("seed"))
+          nb::arg("step"), nb::arg("idf"), nb::arg("top_labels"), nb::arg("split_rows"), nb::arg("recent_rows"), nb::arg("seed"),
+          nb::arg("first_tree") = 0)
       .def("fit", &fit, nb::arg("X"), nb::arg("y"), nb::arg("weight").none(), nb::arg("threads"))
       .def("predict_topk", &predict_topk<LdsmForest>, nb::arg("X"), nb::arg("k"),
            nb::arg("threads"))

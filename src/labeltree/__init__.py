@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         TextClassifier,
         TextFeatures,
         load,
+        merge,
     )
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "TextFeatures",
     "__version__",
     "load",
+    "merge",
 ]
 
 

@@ -307,6 +307,17 @@ class Targets:
             self.kind, self.offset[begin : end + 1] - first, distinct, index.astype(np.int64)
         )
 
+    def only(self, labels: Iterable[Label]) -> Targets:
+        """Return the same rows without any other labels, as sets: some have none then."""
+        wanted = set(labels)
+        kept = np.array([label in wanted for label in self.distinct], dtype=bool)
+        each = kept[self.index]
+        offset = np.concatenate([[0], np.cumsum(each)])[self.offset]
+        place = np.cumsum(kept) - 1
+        distinct = [label for label in self.distinct if label in wanted]
+        kind: Kind = "sets" if self.kind == "class" else self.kind
+        return Targets(kind, offset, distinct, place[self.index[each]])
+
     def ids(self, vocabulary: Vocabulary) -> NDArray[np.uint32]:
         """Translate into ids; every label must be in the vocabulary."""
         return vocabulary.ids(self.distinct).astype(np.uint32)[self.index]

@@ -57,6 +57,7 @@ def build(arguments: Sequence[str]) -> typer.Typer:
     app.command()(evaluate)
     app.command(name="inspect")(inspect_)
     app.command(name="compile")(compile_)
+    app.command()(merge)
     app.command()(_with_parameters(tune, algorithm))
     app.command()(_with_parameters(serve, algorithm))
     app.command()(demo)
@@ -204,6 +205,14 @@ def train(
         int | None, typer.Option(help="Seed of everything random; 0 if not given.")
     ] = None,
     threads: Threads = 1,
+    workers: Annotated[
+        int | None,
+        typer.Option(help="Train by fit, on so many processes of this machine.", min=1),
+    ] = None,
+    dask: Annotated[
+        str | None,
+        typer.Option(help="Train by fit, on the workers of a scheduler, as tcp://host:8786."),
+    ] = None,
     overwrite: Overwrite = False,
     quiet: Quiet = False,
     json: Json = False,
@@ -215,6 +224,46 @@ def train(
 
     if resume is None or seed is not None:
         parameters = {"random_state": seed or 0, **parameters}
+    if workers is not None or dask is not None:
+        from labeltree.cli.cluster import train_on_workers
+
+        streaming = {
+            "--resume": resume,
+            "--holdout": holdout,
+            "--shuffle": shuffle,
+            "--checkpoint-every": checkpoint_every,
+            "--keep-names": keep_names,
+            "--plot": plot,
+            "--rounded": rounded,
+            "--label-sets": label_sets,
+        }
+        for option, value in streaming.items():
+            if value:
+                raise ValueError(
+                    f"{option} is for a stream, not for workers; leave out this, or --workers and "
+                    "--dask"
+                )
+        if workers is not None and dask is not None:
+            raise ValueError("--workers starts processes here, --dask names others: give one")
+        train_on_workers(
+            data or [],
+            _required(model, "--model"),
+            workers=workers,
+            address=dask,
+            test=test or [],
+            algorithm=algorithm,
+            params=parameters,
+            format=format,
+            reader_options=reader_options(
+                features, label_separator, label_column, text_column, weight_column, delimiter
+            ),
+            text_options=text_options(hash_bits, word_ngrams, char_ngrams, text_idf),
+            skip_bad_lines=skip_bad_lines,
+            passes=passes,
+            overwrite=overwrite,
+            display=make_display(quiet=quiet, as_json=json),
+        )
+        return
     train_and_report(
         data or [],
         _required(model or resume, "--model"),
@@ -357,6 +406,20 @@ def compile_(
     from labeltree.cli.compile import compile_model
 
     typer.echo(compile_model(model, output, keep=keep, overwrite=overwrite), nl=False)
+
+
+def merge(
+    models: Annotated[list[Path], typer.Argument(help="Models of one configuration.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Where to write.")],
+    base: Annotated[
+        Path | None, typer.Option(help="The model from which all of them went on.")
+    ] = None,
+    overwrite: Overwrite = False,
+) -> None:
+    """Make one model of several that were trained on different rows."""
+    from labeltree.cli.merge import merge_models
+
+    typer.echo(merge_models(models, output, base=base, overwrite=overwrite), nl=False)
 
 
 def tune(

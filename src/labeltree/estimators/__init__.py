@@ -14,6 +14,7 @@ from labeltree.estimators.baselines import (
 from labeltree.estimators.label_tree import LabelTreeClassifier
 from labeltree.estimators.ldsm import LdSMClassifier
 from labeltree.estimators.lom_tree import LOMTreeClassifier
+from labeltree.estimators.merging import merge
 from labeltree.estimators.one_against_all import OneAgainstAllClassifier
 from labeltree.estimators.probability_tree import ProbabilityTreeClassifier
 from labeltree.estimators.recall_tree import RecallTreeClassifier
@@ -38,6 +39,7 @@ __all__ = [
     "TextFeatures",
     "classifier_of",
     "load",
+    "merge",
 ]
 
 ESTIMATORS: dict[str, type[OnlineClassifier]] = {

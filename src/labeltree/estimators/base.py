@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import operator
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,7 +20,11 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 from labeltree import _core
 from labeltree.estimators.locking import changing, reading
 from labeltree.estimators.prediction import FORMS, NO_LABEL, Predictor
+from labeltree.estimators.survey import Batch, BatchSurvey, Survey
 from labeltree.labels import Kind, Label, Targets, Vocabulary
+from labeltree.merging.numbering import Arrangement
+from labeltree.merging.shards import CannotMergeError, Shards
+from labeltree.merging.weighttable import State
 from labeltree.progress import Meter, Progress
 from labeltree.validation import (
     as_matrix,
@@ -27,41 +32,13 @@ from labeltree.validation import (
     as_rows,
     as_threads,
     as_weights,
-    has_counts,
-    has_unit_rows,
 )
-
-FIRST_ROWS = 1000  # of the first batch: settings of a stream are chosen from them
 
 
 @functools.cache
 def _parameters(estimator: Any) -> list[str]:
     names: list[str] = estimator._get_param_names()
     return names
-
-
-class Batch(NamedTuple):
-    """Rows to learn from, all of them checked."""
-
-    rows: Any  # CSR or a dense array
-    matrix: _core.Matrix  # the same, as the core sees them
-    targets: Targets
-    weight: NDArray[np.float32] | None
-    numbers: NDArray[np.int64] | None = None  # of the rows, where they come several times
-
-    def part(self, begin: int, end: int) -> Batch:
-        """Return some of the rows."""
-        if begin == 0 and end == len(self.targets):
-            return self
-        rows = self.rows[begin:end]
-        weight = None if self.weight is None else self.weight[begin:end]
-        batch = Batch(rows, as_matrix(rows), self.targets.part(begin, end), weight)
-        return batch if self.numbers is None else batch.numbered(self.numbers[begin:end])
-
-    def numbered(self, numbers: NDArray[np.int64]) -> Batch:
-        """Return the same rows with numbers."""
-        self.matrix.number(numbers)
-        return self._replace(numbers=numbers)
 
 
 class OnlineClassifier(Predictor):
@@ -90,6 +67,8 @@ class OnlineClassifier(Predictor):
     _estimates_probabilities: ClassVar[bool] = False
     # Whether rows may have sets of labels.
     _takes_sets: ClassVar[bool] = False
+    # Settings that models which are merged may have of their own.
+    _united: ClassVar[tuple[str, ...]] = ()
 
     scale: str
     layout: str
@@ -108,38 +87,33 @@ class OnlineClassifier(Predictor):
     _kind: Kind
     _expects_more: bool = False  # whether the rows of the first call will come again
 
-    def _settle(self, batch: Batch, *, streaming: bool) -> None:
-        """Choose from the first batch what was left to the data."""
+    def _settle(self, survey: Survey, *, streaming: bool) -> None:
+        """Choose what was left to the data: from the first batch, or from all rows."""
         self.scale_ = self.scale
         if self.scale == "auto":
-            rows = batch.rows[:FIRST_ROWS] if streaming else batch.rows
-            self.scale_ = "none" if has_unit_rows(rows) else "max"
-        sparse = sp.issparse(batch.rows)
-        n_labels = max(1, len(batch.targets.distinct))
-        seen = len(np.unique(batch.rows.indices)) if sparse else self.n_features_in_
+            self.scale_ = "none" if survey.has_unit_rows else "max"
+        n_labels = max(1, survey.n_labels)
         self.bits_ = self.bits or 24
         if self.bits is None and not streaming:
-            self.bits_ = int(np.clip(np.ceil(np.log2(2 * n_labels * (seen + 1))), 16, 26))
+            table = np.ceil(np.log2(2 * n_labels * (survey.features_seen + 1)))
+            self.bits_ = int(np.clip(table, 16, 26))
         self.layout_ = self.layout
         if self.layout == "auto":
             small = not streaming and n_labels * self.n_features_in_ <= 2**22
-            self.layout_ = "dense" if small or not sparse else "hashed"
+            self.layout_ = "dense" if small or not survey.is_sparse else "hashed"
 
-    def _settle_rows(self, batch: Batch, *, streaming: bool) -> None:
+    def _settle_rows(self, survey: Survey) -> None:
         """Let "auto" give sparse rows unit length, and weigh counts, for the dual update."""
-        if self.scale == "auto" and self.scale_ == "max" and sp.issparse(batch.rows):
-            rows = batch.rows[:FIRST_ROWS] if streaming else batch.rows
-            self.scale_ = "idf" if has_counts(rows) else "unit"
+        if self.scale == "auto" and self.scale_ == "max" and survey.is_sparse:
+            self.scale_ = "idf" if survey.has_counts else "unit"
 
-    def _settle_lines(self, batch: Batch, models: float, room: int) -> None:
+    def _settle_lines(self, survey: Survey, models: float, room: int) -> None:
         """Choose lines of eight models for sparse rows, where all weights are kept.
 
         They are kept, too, if there is room for so many.
         """
         fits = models * self.n_features_in_ <= room
-        if sp.issparse(batch.rows) and (
-            self.layout_ == "dense" or (self.layout == "auto" and fits)
-        ):
+        if survey.is_sparse and (self.layout_ == "dense" or (self.layout == "auto" and fits)):
             self.layout_ = "lines"
 
     def _bank_params(self) -> _core.BankParams:
@@ -407,6 +381,51 @@ class OnlineClassifier(Predictor):
         check_is_fitted(self)
         return self._vocabulary.ids(labels)
 
+    def _merged_with(self, others: Sequence[Self], base: Self | None, same_rows: bool) -> Self:
+        """Return the model that this one and others of its configuration are together."""
+        every = [self, *others]
+        merged = self._unfitted()
+        for name in ("_fixed", "_kind", "compiled_", *self._settled, "feature_names_in_"):
+            if hasattr(self, name):
+                setattr(merged, name, getattr(self, name))
+        states, labels = [], []
+        for model in every if base is None else [base, *every]:
+            with model._lock.reading:
+                labels.append(model._vocabulary.tolist())
+                states.append(model._learner.state())
+        merged._vocabulary = Vocabulary(dict.fromkeys(itertools.chain(*labels)))
+        ids = [merged._vocabulary.ids(own) for own in labels]
+        first = 0 if base is None else 1
+        arrangement = Arrangement(
+            getattr(self, "layout_", "dense"),
+            self.n_features_in_ + 1,
+            self._keeps_gradient_sums(),
+        )
+        shards = Shards(
+            states[first:],
+            ids[first:],
+            len(merged._vocabulary),
+            states[0] if base is not None else None,
+            same_rows,
+            arrangement,
+        )
+        state = self._merge_states(shards)
+        merged._unite(every, state)
+        merged._take(merged._make_learner())
+        merged._learner.restore(state)
+        return merged
+
+    def _unite(self, models: Sequence[Self], state: State) -> None:
+        """Settle what models that are merged may have of their own (``_united``)."""
+
+    def _merge_states(self, shards: Shards) -> State:  # noqa: ARG002
+        """Return the state that several are together."""
+        raise CannotMergeError(
+            f"models of {type(self).__name__} cannot be merged: its trees ask different questions "
+            "in each; use LabelTreeClassifier, OneAgainstAllClassifier, ProbabilityTreeClassifier, "
+            "or LdSMClassifier"
+        )
+
     def check_params(self) -> None:
         """Raise if a parameter is not what it should be, as learning would."""
         self._validate_params()
@@ -458,16 +477,21 @@ class OnlineClassifier(Predictor):
 
     def _start(self, batch: Batch, *, streaming: bool) -> None:
         """Begin with no knowledge, for data like `batch`."""
+        survey = BatchSurvey(batch, streaming=streaming)
+        self._start_with(survey, batch.targets.kind, streaming=streaming)
+        if streaming and self._expects_more:
+            self._learner.begin_pass(again=False, more=True)
+
+    def _start_with(self, survey: Survey, kind: Kind, *, streaming: bool) -> None:
+        """Settle what data decide, and make a learner that knows nothing."""
         self._fixed = {
             name: value for name, value in self.get_params().items() if name not in self._changeable
         }
-        self._settle(batch, streaming=streaming)
+        self._kind = kind
+        self._settle(survey, streaming=streaming)
         self._vocabulary = Vocabulary()
-        self._kind = batch.targets.kind
         self.compiled_ = False
         self._take(self._make_learner())
-        if streaming and self._expects_more:
-            self._learner.begin_pass(again=False, more=True)
         self._progress = Progress()
 
     def _add_labels(self, labels: Sequence[Label]) -> None:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from labeltree import _core
-from labeltree.estimators.base import Batch
+from labeltree.estimators.survey import Survey
 from labeltree.estimators.tree import TreeClassifier
 
 
@@ -177,9 +177,9 @@ class PECOCClassifier(FixedTreeClassifier):
         )
         self.max_labels = max_labels
 
-    def _settle(self, batch: Batch, *, streaming: bool) -> None:
-        super()._settle(batch, streaming=streaming)
-        room = self.max_labels or (256 if streaming else max(2, len(batch.targets.distinct)))
+    def _settle(self, survey: Survey, *, streaming: bool) -> None:
+        super()._settle(survey, streaming=streaming)
+        room = self.max_labels or (256 if streaming else max(2, survey.n_labels))
         self.arity_ = 1 << (room - 1).bit_length()
 
     def _make_learner(self) -> _core.ProbabilityTree:

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from labeltree.estimators.base import Batch
 from labeltree.estimators.locking import changing
+from labeltree.estimators.survey import Batch
 from labeltree.estimators.tree import TreeClassifier
 from labeltree.labels import Label, Targets
 

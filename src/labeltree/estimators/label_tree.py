@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,39 +12,35 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from labeltree import _core
-from labeltree.estimators.base import FIRST_ROWS, Batch
 from labeltree.estimators.forgetting import ForgettingClassifier
 from labeltree.estimators.locking import reading
 from labeltree.estimators.prediction import NO_LABEL
 from labeltree.estimators.probabilities import BEST, full_table
+from labeltree.estimators.sharding import ShardedClassifier, identity
+from labeltree.estimators.survey import Batch, Survey
+from labeltree.merging import learners
+from labeltree.merging.shards import Shards
+from labeltree.merging.weighttable import State
 from labeltree.validation import as_threads
 
 _SLOPE, _SHIFT = 3.5, 0.9  # from margins of the dual update to log-odds; on hold-outs of three sets
+_DENIED = 4.0  # log-odds against labels that a tree never saw, but got from another model
 _MANY = 10  # labels of a row, on average, from which probabilities rank better than margins
 
 
-def _bits_in_use(batch: Batch, trees: int, most: int) -> int:
+def _bits_in_use(survey: Survey, trees: int, most: int) -> int:
     """Return how large a hashed table must be for the weights that the rows will use, up to `most`.
 
     A feature that occurs with a label has weights at the nodes above its leaves and in its scorer.
     """
-    X, y = batch.rows, batch.targets
-    if X.nnz * len(y.index) / len(y) > 2**24:  # too many to count
+    pairs = survey.pairs
+    if pairs is None:  # too many to count
         return most
-    indices, width = X.indices, X.shape[1]
-    if width > X.nnz:  # a matrix takes memory for each of its columns, once it is transposed
-        seen, indices = np.unique(indices, return_inverse=True)
-        width = len(seen)
-    shape = (X.shape[0], width)
-    features = sp.csr_matrix((np.ones(X.nnz, dtype=bool), indices, X.indptr), shape=shape)
-    ones = np.ones(len(y.index), dtype=bool)
-    labels = sp.csr_matrix((ones, y.index, y.offset), shape=(len(y), len(y.distinct)))
-    pairs = max(1, (features.T @ labels).nnz)
-    lines = pairs * (1 + trees * np.log2(len(y.distinct) + 1) / 3)
+    lines = max(1, pairs) * (1 + trees * np.log2(survey.n_labels + 1) / 3)
     return int(np.clip(np.ceil(np.log2(8 * 1.5 * lines)), 16, most))
 
 
-class LabelTreeClassifier(ForgettingClassifier):
+class LabelTreeClassifier(ShardedClassifier, ForgettingClassifier):
     """Trees and an index propose a few labels, one scorer a label decides among them.
 
     The most probable labels of `n_trees` probability trees, and the labels whose rows share most
@@ -197,6 +194,7 @@ class LabelTreeClassifier(ForgettingClassifier):
         "learn_jobs",
     )
     _takes_sets: ClassVar[bool] = True
+    _united: ClassVar[tuple[str, ...]] = ("n_trees_",)
     _steps: ClassVar[dict[str, float]] = {"sparse": 1.5, "sparse sets": 0.4, "dense": 0.4}
 
     index_length_: int
@@ -261,15 +259,14 @@ class LabelTreeClassifier(ForgettingClassifier):
         self.n_jobs = n_jobs
         self.learn_jobs = learn_jobs
 
-    def _settle(self, batch: Batch, *, streaming: bool) -> None:
-        super()._settle(batch, streaming=streaming)
-        sparse, sets = sp.issparse(batch.rows), batch.targets.multilabel
-        sizes = np.diff(batch.targets.offset)[: FIRST_ROWS if streaming else None]
-        each = float(sizes[sizes > 0].mean()) if sizes.any() else 1.0  # labels that rows have
+    def _settle(self, survey: Survey, *, streaming: bool) -> None:
+        super()._settle(survey, streaming=streaming)
+        sparse, sets = survey.is_sparse, survey.multilabel
+        each = survey.labels_of_a_row
         several = self.update == "auto" and sets and self._expects_more
         dual = self.update == "dual" or (several and each <= _MANY)
         if dual:
-            self._settle_rows(batch, streaming=streaming)
+            self._settle_rows(survey)
         words = sparse and self.scale_ != "max"
         if self.bits is None and streaming and dual:
             self.bits_ += 1  # of half the size without sums
@@ -279,13 +276,13 @@ class LabelTreeClassifier(ForgettingClassifier):
         default_length = 256 if words and not alone else 0
         self.index_length_ = default_length if self.index_length is None else self.index_length
         self.n_trees_ = self.n_trees or (1 if self.index_length_ or alone else 3)
-        n_labels = len(batch.targets.distinct)
+        n_labels = survey.n_labels
         models = n_labels + 8 * self.n_trees_ * _core.LabelTree.inner_nodes(n_labels)
         room = 0 if streaming else 2**self.bits_
         if self.bits is None and not streaming and sparse:
-            self.bits_ = min(self.bits_, _bits_in_use(batch, self.n_trees_, 26 + dual))
+            self.bits_ = min(self.bits_, _bits_in_use(survey, self.n_trees_, 26 + dual))
             room = min(room, 2 * 2**self.bits_)  # to touch much memory takes more than to hash
-        self._settle_lines(batch, models, room)
+        self._settle_lines(survey, models, room)
         self.scorer_update_ = "dual" if dual else "sgd" if words and sets else "adaptive"
         self.candidates_ = self.candidates or 10
         if dual and self.candidates is None:
@@ -320,6 +317,13 @@ class LabelTreeClassifier(ForgettingClassifier):
             seed=self.seed_,
         )
 
+    def _merge_states(self, shards: Shards) -> State:
+        sure = _DENIED / (_SLOPE if self.scorer_update_ == "dual" else 1.0)
+        return learners.label_tree(shards, self.index_length_, sure)
+
+    def _unite(self, models: Sequence[Self], state: State) -> None:  # noqa: ARG002
+        self.n_trees_ = len(learners.choice_trees(state))
+
     def _tree_weight(self) -> float:
         """Return how far the trees' log-odds are trusted; nothing else decides if it is alone."""
         if not self._fixed["scorers"] and not self.index_length_:
@@ -351,6 +355,20 @@ class LabelTreeClassifier(ForgettingClassifier):
                 ids = ids[np.repeat(counted, sizes)]
                 offset = np.concatenate([[0], np.cumsum(sizes * counted)])
             self._learner.organize(batch.matrix, _core.LabelSets(offset, ids))
+
+    def _organize_sums(self, sums: _core.Matrix, labels: int) -> None:
+        if self._fixed["organize"]:
+            self._learner.look_ahead(sums, None)
+            self._learner.organize(sums, identity(labels))
+
+    def _of_rows(self) -> dict[str, NDArray[Any]]:
+        if self.scorer_update_ != "dual":
+            return {}
+        state = self._learner.state()
+        return {name: state[name] for name in learners.OF_ROWS if name in state}
+
+    def _seed(self) -> int:
+        return self.seed_
 
     @property
     @reading

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,12 +12,16 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_random_state
 
 from labeltree import _core
-from labeltree.estimators.base import FIRST_ROWS, Batch, OnlineClassifier
+from labeltree.estimators.base import OnlineClassifier
 from labeltree.estimators.locking import reading
 from labeltree.estimators.prediction import Predictor
+from labeltree.estimators.survey import Batch, Survey
 from labeltree.estimators.tree import TreeClassifier
+from labeltree.merging import learners
+from labeltree.merging.shards import Shards
+from labeltree.merging.weighttable import State
 from labeltree.progress import Meter
-from labeltree.validation import as_threads, has_unit_rows
+from labeltree.validation import as_threads
 
 _FEATURE_BITS = 24  # features beyond 2 ** 24 share places
 
@@ -127,6 +132,8 @@ class LdSMClassifier(TreeClassifier):
     _changeable: ClassVar[tuple[str, ...]] = ("threshold", "random_state", "n_jobs")
     _settled: ClassVar[tuple[str, ...]] = ("n_features_in_", "scale_", "seed_")
     _takes_sets: ClassVar[bool] = True
+    _first_tree = 0  # number of the first, where others are grown elsewhere
+    _united: ClassVar[tuple[str, ...]] = ("n_trees",)
 
     def __init__(
         self,
@@ -169,11 +176,49 @@ class LdSMClassifier(TreeClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _settle(self, batch: Batch, *, streaming: bool) -> None:
+    def fit_trees(self, X: Any, y: Any, trees: range, sample_weight: Any = None) -> Self:
+        """Forget everything and grow some trees of the forest, as `fit` grows all.
+
+        Where others grow the rest from the same rows, ``merge(forests, same_rows=True)`` is the
+        forest that `fit` grows, to the last bit.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for `fit`.
+        trees : range
+            Their numbers, from 0 to `n_trees` - 1, one after the other.
+
+        Returns
+        -------
+        self
+            The fitted estimator, whose `n_trees` is the number of these trees.
+
+        Examples
+        --------
+        >>> from labeltree import LdSMClassifier, merge
+        >>> from labeltree.datasets import make_multiclass
+        >>> X, y = make_multiclass(300, 10)
+        >>> y = [[int(label)] for label in y]
+        >>> parts = [
+        ...     LdSMClassifier(n_trees=4, random_state=0).fit_trees(X, y, part)
+        ...     for part in (range(0, 1), range(1, 4))
+        ... ]
+        >>> merge(parts, same_rows=True).n_trees
+        4
+        """
+        if trees.step != 1 or not 0 <= trees.start < trees.stop <= self.n_trees:
+            raise ValueError(
+                f"trees is {trees}, expected a range of some of the {self.n_trees:,} trees, one "
+                "after the other"
+            )
+        self.n_trees, self._first_tree = len(trees), trees.start
+        return self.fit(X, y, sample_weight)
+
+    def _settle(self, survey: Survey, *, streaming: bool) -> None:  # noqa: ARG002
         self.scale_ = self.scale
         if self.scale == "auto":
-            rows = batch.rows[:FIRST_ROWS] if streaming else batch.rows
-            self.scale_ = "none" if has_unit_rows(rows) else "max"
+            self.scale_ = "none" if survey.has_unit_rows else "max"
         self.seed_ = int(check_random_state(self.random_state).randint(2**31 - 1))
 
     def _make_learner(self) -> _core.LdsmForest:
@@ -205,7 +250,16 @@ class LdSMClassifier(TreeClassifier):
             split_rows=fixed["split_rows"],
             recent_rows=fixed["recent_rows"],
             seed=self.seed_,
+            first_tree=self._first_tree,
         )
+
+    def _unite(self, models: Sequence[Self], state: State) -> None:  # noqa: ARG002
+        self._first_tree = 0
+        self.n_trees = sum(model._fixed["n_trees"] for model in models)
+        self._fixed = {**self._fixed, "n_trees": self.n_trees}
+
+    def _merge_states(self, shards: Shards) -> State:
+        return learners.ldsm_forest(shards)
 
     def _learn_all(self, batch: Batch, verbose: int) -> None:
         meter = Meter(1, batch.matrix.rows, verbose)

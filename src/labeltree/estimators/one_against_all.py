@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,9 +14,15 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 
 from labeltree import _core
-from labeltree.estimators.base import Batch, OnlineClassifier
+from labeltree.estimators.base import OnlineClassifier
 from labeltree.estimators.locking import reading
 from labeltree.estimators.probabilities import BEST, sparse_table
+from labeltree.estimators.survey import Survey
+from labeltree.labels import Label
+from labeltree.merging import learners
+from labeltree.merging.shards import Shards
+from labeltree.merging.weighttable import State
+from labeltree.progress import Progress
 from labeltree.validation import as_threads
 
 _MARGINS = ("hinge", "squared_hinge")  # losses that define no probabilities
@@ -150,14 +157,66 @@ class OneAgainstAllClassifier(OnlineClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _settle(self, batch: Batch, *, streaming: bool) -> None:
-        super()._settle(batch, streaming=streaming)
+    def _settle(self, survey: Survey, *, streaming: bool) -> None:
+        super()._settle(survey, streaming=streaming)
         if self.update == "dual":
-            self._settle_rows(batch, streaming=streaming)
+            self._settle_rows(survey)
         room = 0 if streaming else 2**self.bits_
-        self._settle_lines(batch, len(batch.targets.distinct), room)
-        default = 0.03 if batch.targets.multilabel else 1e-3
+        self._settle_lines(survey, survey.n_labels, room)
+        default = 0.03 if survey.multilabel else 1e-3
         self.min_gradient_ = default if self.min_gradient is None else self.min_gradient
+
+    def fit_labels(
+        self, X: Any, y: Any, labels: Iterable[Label], sample_weight: Any = None
+    ) -> Self:
+        """Forget everything and learn some of the labels, each against all others, as `fit` does.
+
+        Where others learn the rest from the same rows, ``merge(models, same_rows=True)`` is the
+        model that `fit` learns with ``layout="dense"``, to the last bit, but for `progress_`: how
+        all labels together would have predicted a row is not known.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for `fit`.
+        labels : iterable of int or str
+            Some of the labels of y. Weights are never hashed.
+
+        Returns
+        -------
+        self
+            The fitted estimator, which knows these labels alone.
+
+        Examples
+        --------
+        >>> from labeltree import OneAgainstAllClassifier, merge
+        >>> X, y = [[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]], ["a", "b", "c"]
+        >>> parts = [
+        ...     OneAgainstAllClassifier(random_state=0).fit_labels(X, y, some)
+        ...     for some in (["a"], ["b", "c"])
+        ... ]
+        >>> merge(parts, same_rows=True).predict(X)
+        array(['a', 'b', 'c'], dtype=object)
+        """
+        if self.layout == "hashed":
+            raise ValueError(
+                "layout is 'hashed', in which labels share weights by chance with all others; "
+                "leave it out, or set 'dense'"
+            )
+        self._validate_params()
+        new = self._unfitted()
+        batch = new._check(X, y, sample_weight, reset=True)
+        new._expects_more = new.passes != 1
+        new._start(batch, streaming=False)
+        if new.layout_ == "hashed":
+            new.layout_ = "lines"
+            new._take(new._make_learner())
+        batch = batch._replace(targets=batch.targets.only(labels))
+        new._add_labels(batch.targets.distinct)
+        new._learn_all(batch, 0)
+        new._progress = Progress()
+        self._become(new)
+        return self
 
     def _validate_params(self) -> None:
         super()._validate_params()
@@ -185,6 +244,9 @@ class OneAgainstAllClassifier(OnlineClassifier):
         loss = "hinge" if self._loss() == "squared_hinge" else self._loss()
         rule = self._rule(fixed["step"], loss, fixed["update"], self.min_gradient_)
         return _core.OneAgainstAll(self._bank_params(), rule)
+
+    def _merge_states(self, shards: Shards) -> State:
+        return learners.one_against_all(shards)
 
     def _topk(self, matrix: _core.Matrix, k: int) -> tuple[NDArray[np.uint32], NDArray[np.float32]]:
         gives_margins = self._loss() in _MARGINS

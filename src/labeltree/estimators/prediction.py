@@ -75,6 +75,11 @@ class Predictor(ClassifierMixin, Decisions, Persistent):
         """Whether rows have sets of labels."""
         return self._kind != "class"
 
+    @property
+    def label_form_(self) -> str:
+        """How labels were given: "class", "sets", "indicator" or "sparse indicator"."""
+        return self._kind
+
     def __sklearn_is_fitted__(self) -> bool:
         """Tell scikit-learn whether anything was learned."""
         return hasattr(self, "_learner")

@@ -11,11 +11,14 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from labeltree import _core
-from labeltree.estimators.base import Batch
 from labeltree.estimators.locking import reading
 from labeltree.estimators.prediction import FORMS
+from labeltree.estimators.survey import Survey
 from labeltree.estimators.tree import TreeClassifier
 from labeltree.labels import Targets
+from labeltree.merging import learners
+from labeltree.merging.shards import Shards
+from labeltree.merging.weighttable import State
 
 
 class ProbabilityTreeClassifier(TreeClassifier):
@@ -134,10 +137,10 @@ class ProbabilityTreeClassifier(TreeClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _settle(self, batch: Batch, *, streaming: bool) -> None:
-        if batch.targets.multilabel:
+    def _settle(self, survey: Survey, *, streaming: bool) -> None:
+        if survey.multilabel:
             self._require_for_sets()
-        super()._settle(batch, streaming=streaming)
+        super()._settle(survey, streaming=streaming)
 
     def _require_for_sets(self) -> None:
         """Refuse what makes no sense where a node asks about each of its eight children."""
@@ -184,6 +187,11 @@ class ProbabilityTreeClassifier(TreeClassifier):
             copy_leaves=fixed["copy_leaves"],
             seed=self.seed_,
         )
+
+    def _merge_states(self, shards: Shards) -> State:
+        if self.multilabel_:
+            return learners.label_tree(shards, 0, None)
+        return learners.same_tree(shards, ("parent", "slot", "child", "label", "regressor"))
 
     @reading
     def label_proba(self, X: Any, y: Any) -> NDArray[np.float32]:

@@ -259,6 +259,48 @@ class TextClassifier(TextPredictor):
         clf._fitted = model
         return clf
 
+    @classmethod
+    def of_parts(cls, features: TextFeatures, estimator: OnlineClassifier) -> Self:
+        """Return the model that features and a classifier are, which were fitted apart.
+
+        Parameters
+        ----------
+        features : TextFeatures
+            What has counted the texts.
+        estimator : estimator
+            What has learned the rows that the features made of them.
+
+        Returns
+        -------
+        TextClassifier
+            Both, not copied.
+
+        Examples
+        --------
+        >>> from labeltree import LabelTreeClassifier, TextClassifier, TextFeatures
+        >>> texts, y = ["it purrs", "it barks"], ["cat", "dog"]
+        >>> features = TextFeatures().fit(texts)
+        >>> clf = LabelTreeClassifier().fit(features.transform(texts), y)
+        >>> TextClassifier.of_parts(features, clf).predict(["it barks"])
+        array(['dog'], dtype=object)
+        """
+        if 2**features.hash_bits != estimator.n_features_in_:
+            raise ValueError(
+                f"the features are {2**features.hash_bits:,}, but the classifier has learned rows "
+                f"of {estimator.n_features_in_:,}; give the features that made its rows"
+            )
+        return cls._from_model(TextModel(features, estimator))
+
+    def unfitted_features(self) -> TextFeatures:
+        """Return the features that `fit` begins with.
+
+        Returns
+        -------
+        TextFeatures
+            With this model's parameters, and no counts.
+        """
+        return self._new().features
+
     def set_params(self, **params: Any) -> Self:
         """Set parameters; those that take effect at once, as a threshold, also in what was learned.
 

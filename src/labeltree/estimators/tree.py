@@ -13,10 +13,11 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_random_state
 
 from labeltree import _core
-from labeltree.estimators.base import Batch, OnlineClassifier
+from labeltree.estimators.base import OnlineClassifier
 from labeltree.estimators.locking import reading
 from labeltree.estimators.prediction import NO_LABEL
 from labeltree.estimators.probabilities import BEST, sparse_table
+from labeltree.estimators.survey import Survey
 from labeltree.treeview import NO_NODE, Tree
 from labeltree.validation import as_threads
 
@@ -46,15 +47,15 @@ class TreeClassifier(OnlineClassifier):
     def _make_learner(self) -> _core.TreeLearner | _core.LdsmForest:
         """Make an empty core learner."""
 
-    def _settle(self, batch: Batch, *, streaming: bool) -> None:
-        super()._settle(batch, streaming=streaming)
-        self.step_ = self._default_step(batch) if self.step is None else self.step
+    def _settle(self, survey: Survey, *, streaming: bool) -> None:
+        super()._settle(survey, streaming=streaming)
+        self.step_ = self._default_step(survey) if self.step is None else self.step
         self.seed_ = int(check_random_state(self.random_state).randint(2**31 - 1))
 
-    def _default_step(self, batch: Batch) -> float:
-        if not sp.issparse(batch.rows):
+    def _default_step(self, survey: Survey) -> float:
+        if not survey.is_sparse:
             return self._steps["dense"]
-        return self._steps["sparse sets" if batch.targets.multilabel else "sparse"]
+        return self._steps["sparse sets" if survey.multilabel else "sparse"]
 
     @property
     @reading

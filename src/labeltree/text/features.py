@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
@@ -267,6 +268,44 @@ class TextFeatures(TransformerMixin, BaseEstimator):
         with self._lock.changing:
             self._add(other.documents_, arrays)
         return self
+
+    @classmethod
+    def added(cls, every: Sequence[TextFeatures], base: TextFeatures | None = None) -> Self:
+        """Return a transformer that has counted what several have.
+
+        Parameters
+        ----------
+        every : sequence of TextFeatures
+            With the same parameters. They stay as they are.
+        base : TextFeatures, optional
+            What all of them went on from, which counts once.
+
+        Returns
+        -------
+        TextFeatures
+            A new one.
+
+        Examples
+        --------
+        >>> from labeltree import TextFeatures
+        >>> one, two = TextFeatures().fit(["it purrs"]), TextFeatures().fit(["it barks"])
+        >>> TextFeatures.added([one, two]).documents_
+        2
+        """
+        total = cls(**every[0].get_params())
+        for other in every:
+            total.merge(other)
+        if base is None or not base.documents_:
+            return total
+        arrays, known = total._arrays(), base._arrays()
+        often = len(every) - 1
+        place = np.searchsorted(arrays["places"], known["places"])
+        arrays["counts"] = arrays["counts"].copy()
+        arrays["counts"][place] -= (often * known["counts"]).astype(np.uint32)
+        counted = cls(**every[0].get_params())
+        counted._start()
+        counted._add(total.documents_ - often * base.documents_, arrays)
+        return counted
 
     @property
     def documents_(self) -> int:

@@ -1,0 +1,185 @@
+"""How each algorithm is parallel: functions that submit tasks, and what the tasks do.
+
+docs/distributed.md says why, and what it costs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+import numpy as np
+
+from labeltree.dask.cluster import Cluster
+from labeltree.dask.compat import Future
+from labeltree.dask.shard import Shard, put_together
+from labeltree.estimators import (
+    LabelTreeClassifier,
+    LdSMClassifier,
+    OneAgainstAllClassifier,
+    OnlineClassifier,
+    merge,
+)
+from labeltree.estimators.survey import ShardSurvey
+from labeltree.labels import Label, Targets
+
+Model = TypeVar("Model", bound=OnlineClassifier)
+
+
+def fit(cluster: Cluster, estimator: OnlineClassifier, shards: Sequence[Future]) -> Future:
+    """Let workers fit an estimator to shards; return the future of what it has become."""
+    if isinstance(estimator, LabelTreeClassifier):
+        return by_rows(cluster, estimator, shards)
+    if isinstance(estimator, OneAgainstAllClassifier):
+        return by_labels(cluster, estimator, shards)
+    if isinstance(estimator, LdSMClassifier):
+        return by_trees(cluster, estimator, shards)
+    raise ValueError(
+        f"{type(estimator).__name__} has no plan for a cluster; use LabelTreeClassifier, "
+        "OneAgainstAllClassifier or LdSMClassifier"
+    )
+
+
+def by_rows(cluster: Cluster, estimator: LabelTreeClassifier, shards: Sequence[Future]) -> Future:
+    """Begin everywhere with one model, learn rows where they are, and merge after each pass."""
+    surveys = [cluster.submit("survey", survey, estimator, shard) for shard in shards]
+    total = cluster.add_up("survey", total_survey, surveys)
+    model = cluster.submit("cluster-labels", begin, estimator, total)
+    passes = estimator.passes or cluster.submit("passes", passes_of, model).result()
+    if estimator.passes is None:
+        passes += len(shards) // 2  # each learns less in a pass, and averages are slower
+    before: list[Future | None] = [None] * len(shards)
+    for number in range(passes):
+        learned = [
+            cluster.submit(
+                f"learn-pass-{number + 1}", learn, model, shard, (i, number, passes), last, worker=i
+            )
+            for i, (shard, last) in enumerate(zip(shards, before, strict=True))
+        ]
+        model = cluster.submit(f"merge-pass-{number + 1}", merge_passes, learned, model)
+        before = list(learned)
+    return cluster.submit("end", ended, model)
+
+
+def survey(estimator: LabelTreeClassifier, shard: Shard) -> ShardSurvey | None:
+    """Return what is to be known of a shard; nothing of one without rows."""
+    return estimator.survey(shard.X, shard.y, shard.weight) if len(shard) else None
+
+
+def total_survey(surveys: Sequence[ShardSurvey | None]) -> ShardSurvey | None:
+    """Add up surveys."""
+    some = [one for one in surveys if one is not None]
+    return ShardSurvey.total(some) if some else None
+
+
+def begin(estimator: LabelTreeClassifier, total: ShardSurvey | None) -> LabelTreeClassifier:
+    """Return the model that all begin with."""
+    return estimator.begin([] if total is None else [total])
+
+
+def passes_of(model: LabelTreeClassifier) -> int:
+    """Return how often a model goes through the rows."""
+    return model.n_passes_
+
+
+def learn(
+    model: LabelTreeClassifier,
+    shard: Shard,
+    place: tuple[int, int, int],
+    before: LabelTreeClassifier | None,
+) -> LabelTreeClassifier | None:
+    """Learn a shard in one pass; `place` is the shard's number, the pass's, and how many passes."""
+    if not len(shard):
+        return None
+    own, number, passes = place
+    return model.learn_shard(
+        shard.X, shard.y, shard.weight, shard=own, number=number, passes=passes, before=before
+    )
+
+
+def merge_passes(
+    models: Sequence[LabelTreeClassifier | None], base: LabelTreeClassifier
+) -> LabelTreeClassifier:
+    """Return what those who learned in one pass are together."""
+    some = [model for model in models if model is not None]
+    return some[0] if len(some) == 1 else merge(some, base=base)
+
+
+def ended(model: LabelTreeClassifier) -> LabelTreeClassifier:
+    """Return a model whose rows do not come again."""
+    return model.ended()
+
+
+def by_labels(
+    cluster: Cluster, estimator: OneAgainstAllClassifier, shards: Sequence[Future]
+) -> Future:
+    """Let each worker learn some of the labels from all rows."""
+    labels = cluster.submit(
+        "labels", all_labels, [cluster.submit("labels", labels_of, shard) for shard in shards]
+    )
+    workers = range(len(cluster.workers))
+    parts = [
+        cluster.submit(
+            "learn-labels", learn_labels, estimator, rows, labels, i, len(workers), worker=i
+        )
+        for i, rows in zip(workers, whole(cluster, shards), strict=True)
+    ]
+    return cluster.submit("merge-labels", unite, parts)
+
+
+def whole(cluster: Cluster, shards: Sequence[Future]) -> list[Future]:
+    """Put all rows on every worker."""
+    return [
+        cluster.submit("gather-all", put_together, list(shards), worker=i)
+        for i in range(len(cluster.workers))
+    ]
+
+
+def labels_of(shard: Shard) -> list[Label]:
+    """Return the labels of a shard."""
+    return list(Targets.parse(shard.y).distinct) if len(shard) else []
+
+
+def all_labels(parts: Sequence[Sequence[Label]]) -> list[Label]:
+    """Return the labels of all shards, in the order in which `fit` numbers them."""
+    return list(Targets.parse([label for part in parts for label in part]).distinct)
+
+
+def learn_labels(
+    estimator: OneAgainstAllClassifier, rows: Shard, labels: Sequence[Label], part: int, parts: int
+) -> OneAgainstAllClassifier | None:
+    """Learn one range of the labels."""
+    blocks = np.array_split(np.arange(0, len(labels), 8), parts)[part]  # eight are learned at once
+    if not len(blocks):
+        return None
+    own = labels[blocks[0] : blocks[-1] + 8]
+    return _copy(estimator).fit_labels(rows.X, rows.y, own, rows.weight)
+
+
+def by_trees(cluster: Cluster, estimator: LdSMClassifier, shards: Sequence[Future]) -> Future:
+    """Let each worker grow some of the trees from all rows."""
+    workers = range(len(cluster.workers))
+    parts = [
+        cluster.submit("grow-trees", grow, estimator, rows, i, len(workers), worker=i)
+        for i, rows in zip(workers, whole(cluster, shards), strict=True)
+    ]
+    return cluster.submit("merge-trees", unite, parts)
+
+
+def grow(estimator: LdSMClassifier, rows: Shard, part: int, parts: int) -> LdSMClassifier | None:
+    """Grow one share of the trees."""
+    trees = np.array_split(np.arange(estimator.n_trees), parts)[part]
+    if not len(trees):
+        return None
+    own = range(int(trees[0]), int(trees[-1]) + 1)
+    return _copy(estimator).fit_trees(rows.X, rows.y, own, rows.weight)
+
+
+def unite(models: Sequence[Model | None]) -> Model:
+    """Return what those who learned parts of a model from the same rows are together."""
+    return merge([model for model in models if model is not None], same_rows=True)
+
+
+def _copy(estimator: Model) -> Model:
+    """Return an estimator of its own, as tasks may run twice, and must not change what they get."""
+    return type(estimator)(**estimator.get_params())

@@ -1,0 +1,1 @@
+"""Arithmetic on the states of learners: named plain arrays in, named plain arrays out."""
