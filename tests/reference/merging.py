@@ -23,7 +23,7 @@ def go_on(base: tuple[float, float], parts: list[tuple[float, float]]) -> tuple[
     if grown > 0:
         return weight + sum((g - total) * (w - weight) for w, g in parts) / grown, total + grown
     moves = [w - weight for w, _ in parts if w != weight]
-    return weight + (sum(moves) / math.sqrt(len(moves)) if moves else 0.0), total
+    return weight + (sum(moves) / max(1, len(moves) / math.sqrt(2)) if moves else 0.0), total
 
 
 def dense_models(state, labels: int, features: int) -> dict[tuple[int, int], tuple[float, float]]:

@@ -212,8 +212,15 @@ class LdSMClassifier(TreeClassifier):
                 f"trees is {trees}, expected a range of some of the {self.n_trees:,} trees, one "
                 "after the other"
             )
+        every = self.n_trees
         self.n_trees, self._first_tree = len(trees), trees.start
-        return self.fit(X, y, sample_weight)
+        try:
+            return self.fit(X, y, sample_weight)
+        except BaseException:
+            self.n_trees = every
+            raise
+        finally:
+            self._first_tree = 0
 
     def _settle(self, survey: Survey, *, streaming: bool) -> None:  # noqa: ARG002
         self.scale_ = self.scale

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 State = dict[str, NDArray[Any]]
 Floats = NDArray[np.float32]
 
+_RELAXED = np.float32(2**0.5)  # how much further than the average weights move without sums
 _TOGETHER = 1 << 14  # rows of tables: what is worked on at once stays in the cache
 
 
@@ -26,9 +27,8 @@ def average(
     """Average tables of weights, where all models have the same numbers.
 
     A weight moves from that of the base by the moves of all, weighted by how much its gradient
-    sum grew in each. Without sums, moves are added and divided by the root of the number of
-    tables that moved the weight: most features are in few rows of a shard, so that their moves
-    are of different rows, and the plain average would learn too slowly.
+    sum grew in each. Without sums, it moves by the average of those that moved it, times the root
+    of two: over-relaxation, which is stable below two, where the plain average learns too slowly.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def _together(parts: Sequence[Floats], base: Floats, lane: int) -> Floats:
     old = base[:, :lane]
     moves = [part[:, :lane] - old for part in parts]
     added, movers = sum(moves), sum((move != 0).astype(np.float32) for move in moves)
-    plain = old + added / np.sqrt(np.maximum(1, movers))
+    plain = old + added / np.maximum(1, movers / _RELAXED)
     if base.shape[1] == lane:
         return np.asarray(plain)
     grown = [np.maximum(part[:, lane:] - base[:, lane:], 0) for part in parts]
