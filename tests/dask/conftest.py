@@ -1,17 +1,13 @@
-"""Two workers, each a process of its own."""
+"""A cluster that the tests share."""
 
 import pytest
 
-distributed = pytest.importorskip("distributed")
+pytest.importorskip("distributed")
 
 
 @pytest.fixture(scope="package")
 def client():
-    with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        client.wait_for_workers(2)
+    from tests.dask.cluster import two_workers
+
+    with two_workers() as (_, client):
         yield client

@@ -5,10 +5,10 @@ import signal
 import threading
 import time
 
-import distributed
 import numpy as np
 
 from labeltree.dask import DaskLabelTreeClassifier
+from tests.dask.cluster import two_workers
 from tests.dask.test_fit import LAZY, TRAIN, same, y
 
 CLF = {"random_state": 0, "passes": 4}
@@ -28,13 +28,7 @@ def kill_a_learner(cluster, client, killed):
 
 def test_a_worker_that_is_killed_while_it_learns_changes_nothing():
     killed = threading.Event()
-    with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        client.wait_for_workers(2)
+    with two_workers() as (cluster, client):
         expected = DaskLabelTreeClassifier(**CLF, client=client).fit(LAZY, y[TRAIN]).to_local()
         client.wait_for_workers(2)
         killer = threading.Thread(target=kill_a_learner, args=(cluster, client, killed))

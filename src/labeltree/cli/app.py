@@ -224,6 +224,10 @@ def train(
 
     if resume is None or seed is not None:
         parameters = {"random_state": seed or 0, **parameters}
+    reading = reader_options(
+        features, label_separator, label_column, text_column, weight_column, delimiter
+    )
+    texts = text_options(hash_bits, word_ngrams, char_ngrams, text_idf)
     if workers is not None or dask is not None:
         from labeltree.cli.cluster import train_on_workers
 
@@ -254,10 +258,8 @@ def train(
             algorithm=algorithm,
             params=parameters,
             format=format,
-            reader_options=reader_options(
-                features, label_separator, label_column, text_column, weight_column, delimiter
-            ),
-            text_options=text_options(hash_bits, word_ngrams, char_ngrams, text_idf),
+            reader_options=reading,
+            text_options=texts,
             skip_bad_lines=skip_bad_lines,
             passes=passes,
             overwrite=overwrite,
@@ -272,10 +274,8 @@ def train(
         algorithm=algorithm,
         params=parameters,
         format=format,
-        reader_options=reader_options(
-            features, label_separator, label_column, text_column, weight_column, delimiter
-        ),
-        text_options=text_options(hash_bits, word_ngrams, char_ngrams, text_idf),
+        reader_options=reading,
+        text_options=texts,
         skip_bad_lines=skip_bad_lines,
         label_sets=label_sets,
         keep_names=keep_names,
