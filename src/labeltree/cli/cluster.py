@@ -90,9 +90,7 @@ def train_on_workers(
         clf = known[estimator.__name__](**params)
     with _client(workers, address) as client:
         clf.client = client
-        shown = (
-            f"{len(files):,} files, {len(client.scheduler_info(n_workers=-1)['workers'])} workers"
-        )
+        shown = f"{len(files):,} files, {len(client.nthreads())} workers"
         display.note(f"{shown}; tasks are shown at {client.dashboard_link}", event="workers")
         clf.fit(files, reader={**settings, "skip_bad_lines": skip_bad_lines})
     local: OnlineClassifier | TextClassifier = clf.to_local()

@@ -34,7 +34,8 @@ class Cluster:
                     "distributed.Client(), or pass client"
                 ) from error
         self.client = client
-        self.workers = sorted(client.scheduler_info(n_workers=-1)["workers"])
+        # The client writes over `scheduler_info` every second, with an answer without workers.
+        self.workers = sorted(client.nthreads())
         if not self.workers:
             raise ValueError("the cluster has no workers, expected at least one; start some first")
         self._require_version()
