@@ -59,6 +59,11 @@ void Labels::truncate(std::size_t size) {
   }
 }
 
+void Labels::clear() {
+  names_.clear();
+  ids_.clear();
+}
+
 bool Labels::is_integer(std::size_t id) const {
   return rule_ == LabelRule::typed && !integer_part(name(id)).empty();
 }

@@ -28,6 +28,7 @@ class Labels {
 
   // Forgets all but the first `size` labels: those that only a malformed line has named.
   void truncate(std::size_t size);
+  void clear();
 
   std::size_t size() const { return names_.size(); }
   const std::string& name(std::size_t id) const { return *names_[id]; }

@@ -48,6 +48,7 @@ class Reader {
 
   const Rows& rows() const { return rows_; }
   Batch take() { return rows_.take(); }
+  void forget_labels() { rows_.forget_labels(); }
 
   std::uint64_t bad_count() const { return bad_count_; }
   std::vector<BadLine> take_bad_lines() { return std::exchange(bad_lines_, {}); }

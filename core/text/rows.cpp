@@ -146,6 +146,13 @@ void Rows::rollback() {
   start_row();
 }
 
+void Rows::forget_labels() {
+  if (size() != 0) throw std::logic_error("rows are waiting that have ids of these labels");
+  labels_.clear();
+  last_row_.clear();
+  known_labels_ = 0;
+}
+
 Batch Rows::take() {
   return std::exchange(batch_, empty_batch());
 }

@@ -60,6 +60,7 @@ class Rows {
   std::size_t size() const { return batch_.weights.size(); }
   std::uint64_t width() const { return width_; }  // largest index of all rows so far, plus one
   const Labels& labels() const { return labels_; }
+  void forget_labels();  // ids begin anew; no row may be waiting to be taken
   Batch take();
 
  private:

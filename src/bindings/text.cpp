@@ -288,6 +288,8 @@ void bind_text(nb::module_& m) {
       .def("new_labels", &new_labels, "start"_a,
            nb::sig("def new_labels(self, start: int) -> list[int | str]"),
            "The labels with ids from `start` up.")
+      .def("forget_labels", &Reader::forget_labels,
+           "Let ids begin anew with the next row; all rows must have been taken.")
       .def("take_bad_lines",
            [](Reader& reader) {
              nb::list lines;

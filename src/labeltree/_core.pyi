@@ -336,6 +336,9 @@ class TextReader:
     def new_labels(self, start: int) -> list[int | str]:
         """The labels with ids from `start` up."""
 
+    def forget_labels(self) -> None:
+        """Let ids begin anew with the next row; all rows must have been taken."""
+
     def take_bad_lines(self) -> list[tuple[int, str]]: ...
 
     @property

@@ -172,7 +172,7 @@ def read(file: Any, batch_size: int, **options: Any) -> tuple[Any, ...]:
     """Return all that a reader gives, or what it says is wrong, in a form that compares."""
     try:
         with stream(file, batch_size=batch_size, **options) as rows:
-            whole = concatenate(list(rows), rows.vocabulary, rows.n_features)
+            whole = concatenate(list(rows), rows.n_features)
             bad = [bad_line.message for bad_line in rows.bad_lines.first]
             read = rows.bad_lines.count, bad, rows.lines_read
     except DataError as error:

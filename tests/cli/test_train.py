@@ -360,3 +360,6 @@ def test_a_stream_of_many_labels_holds_so_many(cli, refused, tmp_path):
         *("train", tmp_path / "sets.svm", "-m", m, "--max-labels", 2),
         match="sets.svm: row 2 has 3 labels, expected at most --max-labels, 2",
     )
+    said = cli("train", tmp_path / "sets.svm", "-m", m, "--max-labels", 2, "--skip-bad-lines").err
+    assert "1 row with more labels than --max-labels skipped" in said
+    assert load(m).classes_.tolist() == [1]

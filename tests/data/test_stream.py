@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labeltree.data import DataError, load, loading, stream, text
+from labeltree.data import DataError, load, loading, stream, streams, text
 from labeltree.data.rows import concatenate
 from labeltree.data.source import CHUNK
 from tests.data.rows_check import assert_same, label_lists
@@ -71,7 +71,7 @@ def test_batches_joined_are_the_whole(format_, batch_size):
         assert rows.n_features == whole.n_features
     assert all(len(batch) == batch_size for batch in batches[:-1])
     assert [labels for batch in batches for labels in label_lists(batch)] == label_lists(whole)
-    joined = concatenate(batches, rows.vocabulary, rows.n_features)
+    joined = concatenate(batches, rows.n_features)
     assert_same(joined, whole)
 
 
@@ -83,7 +83,7 @@ def test_a_batch_ends_after_so_many_bytes(monkeypatch, format_):
     with stream(Trickle(content, 3), format=format_) as rows:
         batches = list(rows)
     assert [len(batch) for batch in batches] == [1] * len(whole)
-    assert_same(concatenate(batches, rows.vocabulary, rows.n_features), whole)
+    assert_same(concatenate(batches, rows.n_features), whole)
     with stream(Trickle(content, 3), format=format_, skip_bad_lines=True, batch_size=2) as rows:
         assert [len(batch) for batch in rows] == [1] * len(whole)
 
@@ -103,6 +103,29 @@ def test_ids_mean_the_same_label_in_each_batch():
         ids = [batch.labels.ids.tolist() for batch in rows]
     assert ids == [[0], [1], [0], [2]]
     assert rows.vocabulary == ["b", "a", "c"]
+
+
+@pytest.mark.parametrize("format_", ["svmlight", "csv", "arrow"])
+def test_labels_that_need_not_be_kept_are_numbered_anew(monkeypatch, format_):
+    monkeypatch.setattr(streams, "MOST_LABELS", 2)
+    labels = ["a", "b", "a", "c", "d", "b", "e", "a"]
+    if format_ == "arrow":
+        pa = pytest.importorskip("pyarrow")
+        sink = io.BytesIO()
+        table = pa.table({"label": labels, "x": [1.0] * len(labels)})
+        with pa.ipc.new_file(sink, table.schema) as file:
+            file.write_table(table)
+        content = sink.getvalue()
+    else:
+        line = {"svmlight": "{} 1:1\n", "csv": "{},x\n"}[format_]
+        head = "label,text\n" if format_ == "csv" else ""
+        content = (head + "".join(line.format(label) for label in labels)).encode()
+    with stream(io.BytesIO(content), format=format_, batch_size=2) as rows:
+        rows.keep_labels = False
+        batches = list(rows)
+    assert [label for batch in batches for label in batch.y.tolist()] == labels
+    assert [len(batch.labels.vocabulary) for batch in batches] == [3, 3, 4, 4]
+    assert concatenate(batches, rows.n_features).y.tolist() == labels
 
 
 def test_width_grows_unless_given():

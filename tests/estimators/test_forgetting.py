@@ -105,6 +105,8 @@ def test_unknown_labels_are_refused_and_change_nothing():
     expected = clf_of().partial_fit(X, y)
     with pytest.raises(ValueError, match=r"'emu' is not among the 60 labels .* nothing was forg"):
         clf.forget([y[0], "emu"])
+    with pytest.raises(ValueError, match=r"labels has \['label 1'\], expected labels one by one"):
+        clf.forget([["label 1"]])
     with pytest.raises(ValueError, match="and 1 others are not among"):
         clf.forget(["emu", "yak", y[0]])
     with pytest.raises(ValueError, match="expected a list of labels"):

@@ -172,7 +172,7 @@ class Reading:
             if piece is not None:
                 for trial in self.trials:
                     if trial in running:
-                        trial.training.learn(piece, self.rows.vocabulary)
+                        trial.training.learn(piece)
                         trial.training.settings = dict(self.rows.settings)
                 return piece
             if is_over():

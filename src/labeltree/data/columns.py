@@ -131,6 +131,9 @@ class ColumnStream(Stream):
         """The number of rows read so far."""
         return self._rows
 
+    def _forget_labels(self) -> None:
+        self._ids = {}
+
     def _close(self) -> None:
         self._batches = iter(())
 

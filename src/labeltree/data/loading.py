@@ -215,7 +215,7 @@ def load(
         names=names,
         **options,
     ) as rows:
-        whole = concatenate(list(rows), rows.vocabulary, rows.n_features)
+        whole = concatenate(list(rows), rows.n_features)
         if not len(whole) and rows.is_text:
             whole = replace(whole, X=Texts.of([]))
         return Dataset(whole.X, whole.labels, whole.weight, rows.bad_lines, rows.settings)

@@ -83,6 +83,9 @@ class RecordStream(Stream):
         """The share of the files' bytes read so far; None where their size is not known."""
         return fraction_of(self._sizes, self._finished, self._source)
 
+    def _forget_labels(self) -> None:
+        self._ids = {}
+
     def _close(self) -> None:
         if self._source is not None:
             self._source.close()

@@ -21,7 +21,8 @@ class Labels(NamedTuple):
     """The labels of rows: row i has ``ids[offsets[i]:offsets[i + 1]]``.
 
     Ids index `vocabulary`, the labels in the order in which they were first met. All batches of a
-    stream share one vocabulary, which grows: an id means the same label in each of them.
+    stream that keeps its labels share one vocabulary, which grows: an id means the same label in
+    each of them.
     """
 
     offsets: NDArray[np.int64]
@@ -142,19 +143,15 @@ def build_csr(
     return matrix
 
 
-def concatenate(parts: Sequence[Rows], vocabulary: list[Label], n_features: int) -> Rows:
-    """Join batches of one stream, all of which share a vocabulary; no copy if there is but one."""
+def concatenate(parts: Sequence[Rows], n_features: int) -> Rows:
+    """Join batches of one stream; no copy if there is but one."""
     if len(parts) == 1:
         if not isinstance(parts[0].X, Texts):
             parts[0].X.resize((len(parts[0]), n_features))
         return parts[0]
     return Rows(
         X=_join_rows(parts, n_features),
-        labels=Labels(
-            _join_offsets([part.labels.offsets for part in parts]),
-            _join([part.labels.ids for part in parts], np.uint32),
-            vocabulary,
-        ),
+        labels=_join_labels([part.labels for part in parts]),
         weight=None
         if all(part.weight is None for part in parts)
         else _join(
@@ -162,6 +159,22 @@ def concatenate(parts: Sequence[Rows], vocabulary: list[Label], n_features: int)
             np.float32,
         ),
     )
+
+
+def _join_labels(parts: Sequence[Labels]) -> Labels:
+    offsets = _join_offsets([part.offsets for part in parts])
+    vocabulary = parts[0].vocabulary if parts else []
+    if all(part.vocabulary is vocabulary for part in parts):
+        return Labels(offsets, _join([part.ids for part in parts], np.uint32), vocabulary)
+    known: dict[Label, int] = {}
+    ids = []
+    for part in parts:
+        used, index = np.unique(part.ids, return_inverse=True)
+        labels = (part.vocabulary[i] for i in used.tolist())
+        ids.append(
+            np.array([known.setdefault(each, len(known)) for each in labels], np.uint32)[index]
+        )
+    return Labels(offsets, _join(ids, np.uint32), list(known))
 
 
 def _join_rows(parts: Sequence[Rows], n_features: int) -> Any:

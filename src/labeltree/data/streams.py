@@ -11,13 +11,14 @@ from labeltree.data.formats import Format
 from labeltree.data.rows import Label, Rows
 
 BATCH_BYTES = 1 << 25  # after which a batch ends, however few its rows
+MOST_LABELS = 1 << 16  # that are remembered by a stream that need not keep them
 
 
 class Stream(ABC):
     """An iterator over batches of rows, in bounded memory.
 
-    Only the labels' names are kept for as long as the stream lives. Use it in a ``with`` block,
-    or read it to its end, to close its file.
+    Only the labels' names are kept for as long as the stream lives, unless `keep_labels` is False.
+    Use it in a ``with`` block, or read it to its end, to close its file.
 
     Attributes
     ----------
@@ -25,11 +26,15 @@ class Stream(ABC):
         The lines skipped so far.
     vocabulary : list of int or str
         The labels met so far; all batches share this list.
+    keep_labels : bool
+        True at first. Set to False, the stream begins another vocabulary where a batch ends with
+        more than 65,536 labels in it, so that memory is bounded however many labels come.
     """
 
     def __init__(self, format_: Format, batch_bytes: int) -> None:
         self.bad_lines = BadLines()
         self.vocabulary: list[Label] = []
+        self.keep_labels = True
         self._format = format_
         self._batch_bytes = batch_bytes
         self._lock = threading.Lock()  # the native reader must not be used by two threads at once
@@ -65,6 +70,10 @@ class Stream(ABC):
         """Return the next batch, or None at the end."""
 
     @abstractmethod
+    def _forget_labels(self) -> None:
+        """Begin to number labels from 0 again, for a vocabulary that is empty."""
+
+    @abstractmethod
     def _close(self) -> None: ...
 
     def __iter__(self) -> Stream:
@@ -75,6 +84,9 @@ class Stream(ABC):
             if self._closed:
                 raise StopIteration
             try:
+                if not self.keep_labels and len(self.vocabulary) > MOST_LABELS:
+                    self.vocabulary = []
+                    self._forget_labels()
                 rows = self._read()
             except BaseException:
                 self._close_once()  # what was half read cannot be taken up again

@@ -115,6 +115,9 @@ class TextStream(Stream):
             weight=None if (weight == 1).all() else weight,
         )
 
+    def _forget_labels(self) -> None:
+        self._reader.forget_labels()
+
     def _close(self) -> None:
         if self._source is not None:
             self._source.close()

@@ -75,7 +75,13 @@ class ForgettingClassifier(TreeClassifier):
             raise ValueError(
                 f"labels is {labels!r}, expected a list of labels; to forget one, pass it in a list"
             )
-        given = Targets.parse(list(labels)).distinct
+        each = list(labels)
+        nested = next((one for one in each if not isinstance(one, str) and np.ndim(one)), None)
+        if nested is not None:
+            raise ValueError(
+                f"labels has {nested!r}, expected labels one by one; pass them in one flat list"
+            )
+        given = Targets.parse(each).distinct
         ids = self._vocabulary.ids(given)
         unknown = [label for label, i in zip(given, ids.tolist(), strict=True) if i < 0]
         if unknown:

@@ -139,7 +139,7 @@ def _first(rows: Stream, batches: Iterator[Numbered]) -> list[Numbered]:
     if not gathered:
         return []
     parts = [part.rows for part in gathered]
-    whole = concatenate(parts, rows.vocabulary, rows.n_features)
+    whole = concatenate(parts, rows.n_features)
     return [Numbered(whole, np.concatenate([part.numbers for part in gathered]))]
 
 

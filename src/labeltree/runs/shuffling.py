@@ -60,7 +60,7 @@ def shuffled(stream: Stream, how: Shuffle) -> Iterator[Numbered]:
 def _block(
     stream: Stream, parts: list[Rows], begin: int, key: tuple[int, ...]
 ) -> Iterator[Numbered]:
-    block = concatenate(parts, stream.vocabulary, stream.n_features)
+    block = concatenate(parts, stream.n_features)
     order = np.random.default_rng([*key, begin]).permutation(len(block))
     for start in range(0, len(block), _BATCH):
         chosen = order[start : start + _BATCH]

@@ -19,7 +19,8 @@ from labeltree.estimators import OnlineClassifier, TextClassifier, classifier_of
 from labeltree.labels import Targets
 from labeltree.progress import Progress
 from labeltree.runs.doubts import Doubts
-from labeltree.runs.labelcounts import add_counts
+from labeltree.runs.labelcounts import add_counts, forgets
+from labeltree.runs.labelroom import LabelRoom
 from labeltree.runs.notes import notes_of
 from labeltree.runs.observer import Observer, Row
 from labeltree.runs.reading import (
@@ -67,6 +68,7 @@ class Training:
     counts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
     before: int = 0  # rows of the pass that the stream does not have: those of another pipe
     doubts: Doubts = field(init=False)  # of what the first pass brings
+    room: LabelRoom = field(default_factory=LabelRoom)  # of rows too wide for the model
     shown: tuple[int, int] = (0, 0)  # examples and errors of the last row of the table
 
     def __post_init__(self) -> None:
@@ -225,6 +227,7 @@ class Training:
             names=None if run.number else self.names,  # later passes have no new ones
             **self.settings,
         )
+        rows.keep_labels = not forgets(self.clf)
         if run.rows == 0 and self.learned:
             self.clf.begin_pass(again=run.number > 0, more=run.number + 1 < run.passes)
         skip = run.rows_to_skip
@@ -233,7 +236,7 @@ class Training:
         cut = pieces(rows, skip=skip, label_sets=self.label_sets, shuffle=shuffle)
         for piece in prefetch(cut):
             if piece is not None:
-                self.learn(piece, rows.vocabulary, stop)
+                self.learn(piece, stop)
                 self.settings = dict(rows.settings)
                 self._show(piece)
             if stop.requested:
@@ -251,6 +254,13 @@ class Training:
             if rows.bad_lines.count:
                 self.observer.note(
                     str(rows.bad_lines), event="bad_lines", count=rows.bad_lines.count
+                )
+            if self.room.left_out:
+                self.observer.note(
+                    f"{counted(self.room.left_out, 'row')} with more labels than --max-labels "
+                    "skipped",
+                    event="too_many_labels",
+                    rows=self.room.left_out,
                 )
         if run.held_out[0]:
             held, wrong = run.held_out
@@ -275,7 +285,7 @@ class Training:
         if run.finished:
             self.clf.begin_pass(again=False)
 
-    def learn(self, piece: Piece, vocabulary: list[Any], stop: StopRequest | None = None) -> None:
+    def learn(self, piece: Piece, stop: StopRequest | None = None) -> None:
         """Learn a piece, but for the rows held out; if asked to stop, only the first of its rows.
 
         Rows are learned in portions, so that nobody waits for long after Ctrl-C. Where they end
@@ -306,7 +316,7 @@ class Training:
             targets = piece.targets
             if end - begin < len(rows):
                 targets = targets_of(rows[begin:end], targets.multilabel)
-            self._learn_portion(rows[begin:end], targets, vocabulary, piece.numbers[begin:end])
+            self._learn_portion(rows[begin:end], targets, piece.numbers[begin:end])
             begin = end
             run.rows = self.before + piece.end - len(rows) + end
             if stop is not None and stop.requested:
@@ -322,10 +332,15 @@ class Training:
             models = _TREE * (getattr(clf, "n_trees", None) or 1)
         return min(PORTION, max(16, _MODELS // models))
 
-    def _learn_portion(
-        self, rows: Rows, targets: Targets, vocabulary: list[Any], numbers: NDArray[np.int64]
-    ) -> None:
+    def _learn_portion(self, rows: Rows, targets: Targets, numbers: NDArray[np.int64]) -> None:
         clf, run = self.clf, self.run
+        data = ", ".join(run.data)
+        fitting = self.room.fitting(clf, rows, numbers, data, leave_out=run.skip_bad_lines)
+        if fitting is not None:
+            if not len(fitting):
+                return
+            rows, numbers = rows.take(fitting), numbers[fitting]
+            targets = targets_of(rows, targets.multilabel)
         before = clf.progress_ if self.learned else Progress()
         try:
             clf.partial_fit(rows.X, targets, sample_weight=rows.weight, row_numbers=numbers)
@@ -340,14 +355,13 @@ class Training:
                 run.unlabelled += int(np.count_nonzero(np.diff(rows.labels.offsets) == 0))
                 learned = rows if rows.weight is None else rows.take(np.flatnonzero(rows.weight))
                 used, times = np.unique(learned.labels.ids, return_counts=True)
-                labels = (vocabulary[i] for i in used.tolist())
+                labels = (rows.labels.vocabulary[i] for i in used.tolist())
                 self.counts = add_counts(self.counts, self.clf, labels, times)
         finally:
             if run.number:  # what was learned before is no test
                 clf.progress_ = before
 
     def _check_labels(self, piece: Piece) -> None:
-        self._require_room(piece)
         if self.learned:
             return
         if not len(piece.rows.labels.ids):
@@ -366,19 +380,6 @@ class Training:
                 f"{', '.join(self.run.data)}: {what}, which {name_of(type(clf))} does not "
                 f"learn; give --algorithm {' or '.join(able)}, or rows of one label"
             )
-
-    def _require_room(self, piece: Piece) -> None:
-        """Raise if a row alone has more labels than the model may."""
-        most = getattr(classifier_of(self.clf), "max_labels", None)
-        sizes = np.diff(piece.rows.labels.offsets)
-        if most is None or sizes.max(initial=0) <= most:
-            return
-        row = int(np.argmax(sizes > most))
-        data = ", ".join(self.run.data)
-        raise ValueError(
-            f"{data}: row {piece.numbers[row] + 1:,} has {sizes[row]:,} labels, "
-            f"expected at most --max-labels, {most:,}; leave the row out, or train anew with more"
-        )
 
     def _show(self, piece: Piece) -> None:
         """Move the bar; add a row to the table when the number of examples has doubled."""
