@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "labels.hpp"
+#include "state.hpp"
 
 namespace labeltree {
 
@@ -43,6 +44,38 @@ class KeptCandidates {
     const std::size_t begin = row * most_;
     labels.assign(label_.data() + begin, label_.data() + begin + size_[row]);
     evidence.assign(evidence_.data() + begin, evidence_.data() + begin + size_[row]);
+  }
+
+  // Of `most` candidates a row at most, of so many labels.
+  void visit_state(StateVisitor& state, std::size_t most, std::size_t labels) {
+    std::uint64_t rows = rows_;
+    std::vector<std::uint32_t> size = size_, label;
+    std::vector<float> evidence;
+    for (std::size_t row = 0; row < size.size(); ++row) {
+      const std::size_t begin = row * most_;
+      label.insert(label.end(), label_.data() + begin, label_.data() + begin + size[row]);
+      evidence.insert(evidence.end(), evidence_.data() + begin,
+                      evidence_.data() + begin + size[row]);
+    }
+    state.value("candidates_rows", rows);
+    state.array("candidates_size", size);
+    state.array("candidates_label", label);
+    state.array("candidates_evidence", evidence);
+    if (!state.restoring()) return;
+    std::uint64_t all = 0;
+    for (const std::uint32_t each : size) all += each;
+    const auto is_label = [labels](LabelId id) { return id < labels; };
+    StateVisitor::require(size.size() <= rows && label.size() == all && evidence.size() == all &&
+                              std::all_of(label.begin(), label.end(), is_label) &&
+                              std::all_of(size.begin(), size.end(),
+                                          [most](std::uint32_t each) { return each <= most; }),
+                          "the saved candidates do not fit their rows");
+    reset(size.size(), most);
+    StateVisitor::require(size_.size() == size.size(), "the saved candidates are of too many rows");
+    rows_ = rows;
+    for (std::size_t row = 0, begin = 0; row < size.size(); begin += size[row++]) {
+      keep(row, {label.data() + begin, size[row]}, {evidence.data() + begin, size[row]});
+    }
   }
 
  private:

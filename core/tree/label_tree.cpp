@@ -99,7 +99,7 @@ void LabelTree::start_pass(bool again, std::size_t rows, bool more) {
   const bool third = more || kept_.rows() > 0;  // a pass that gains from what is kept
   const std::size_t kept = again && third && params_.index_length > 0 ? rows : 0;
   if (!again_ || kept != kept_.rows()) {
-    kept_.reset(kept, trees_.size() * params_.tree_candidates + params_.index_candidates + 1);
+    kept_.reset(kept, most_candidates());
   }
   again_ = again;
 }
@@ -325,6 +325,14 @@ TreeView LabelTree::view() const {
     }
   }
   return view;
+}
+
+void LabelTree::visit_rows(StateVisitor& state) {
+  if (is_dual()) {
+    pairs_.visit_state(state, bank_.models());
+  } else {
+    kept_.visit_state(state, most_candidates(), labels());
+  }
 }
 
 void LabelTree::visit_state(StateVisitor& state) {

@@ -70,6 +70,9 @@ class LabelTree : public TreeLearner {
              std::size_t n, std::size_t threads, LabelId* predicted, float* probability,
              const StopRequested& stop) override;
   void visit_state(StateVisitor& state) override;
+  // What is known of rows that come again, and is no part of the state of a model that is saved between
+  // passes, as it can be found again.
+  void visit_rows(StateVisitor& state);
   TreeView view() const override;
 
   // P(label | x) by the trees alone, the geometric mean of several, of one label for each row; 0 if
@@ -121,6 +124,9 @@ class LabelTree : public TreeLearner {
   void score(Scratch& scratch) const;
   void train_scorers(std::span<const LabelId> y, float weight, Scratch& scratch);
   void train_trees(std::span<const LabelId> y, float weight, Scratch& scratch);
+  std::size_t most_candidates() const {
+    return trees_.size() * params_.tree_candidates + params_.index_candidates + 1;
+  }
   bool is_dual() const { return params_.scorer.update == Update::dual; }
   void learn_pairs(std::span<const LabelId> y, float weight, bool settled, Scratch& scratch);
   bool has_places(std::span<const LabelId> y, const Scratch& scratch) const;

@@ -26,7 +26,7 @@ void LabelTree::forget(std::span<const LabelId> gone, bool keep_ids) {
   given_up.sort();
   regrowth_.set_rows_learned(reservoir_.forget(forgotten, given_up, regrowth_.rows_learned()));
   pairs_.forget(given_up);
-  kept_.reset(kept_.rows(), trees_.size() * params_.tree_candidates + params_.index_candidates + 1);
+  kept_.reset(kept_.rows(), most_candidates());
   if (params_.index_length > 0) index_.forget(forgotten);
   forgotten.apply_to_entries(scorer_, none);
   if (params_.stamps) forgotten.apply_to_entries(last_seen_, std::uint64_t{0});

@@ -60,6 +60,7 @@ void bind_label_table(nb::module_& m, nb::class_<labeltree::Learner>& learner);
 void bind_ldsm(nb::module_& m);
 void bind_lock(nb::module_& m);
 void bind_one_against_all(nb::module_& m);
+void bind_merging(nb::module_& m);
 void bind_packing(nb::module_& m);
 void bind_text(nb::module_& m);
 void bind_tree(nb::module_& m);

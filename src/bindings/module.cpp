@@ -12,6 +12,7 @@ NB_MODULE(_core, m) {
   bind_ldsm(m);
   bind_lock(m);
   bind_one_against_all(m);
+  bind_merging(m);
   bind_packing(m);
   bind_text(m);
   bind_tree(m);

@@ -198,6 +198,20 @@ void bind_tree(nb::module_& m) {
             return copy_to_numpy(found.data(), found.size());
           },
           nb::arg("n"), nb::arg("without"), "The n labels longest unseen, without some.")
+      .def(
+          "rows_state",
+          [](LabelTree& self) {
+            Reading lock(self.lock());
+            return save_state([&](StateVisitor& visitor) { self.visit_rows(visitor); });
+          },
+          "What is known of the rows that come again.")
+      .def(
+          "restore_rows",
+          [](LabelTree& self, const State& state) {
+            Changing lock(self.lock());
+            restore_state(state, [&](StateVisitor& visitor) { self.visit_rows(visitor); });
+          },
+          nb::arg("state"), "Go on with what was known of the rows, after `restore`.")
       .def("label_probability", &label_probability<LabelTree>, nb::arg("X"), nb::arg("labels"))
       .def_prop_ro("recall", reading(&LabelTree::recall));
 

@@ -246,6 +246,22 @@ class OneAgainstAll(Learner):
 
     def predict_above(self, X: Matrix, threshold: float, threads: int) -> tuple[NDArray[numpy.int64], NDArray[numpy.uint32]]: ...
 
+def changed_rows(table: tuple[Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)]], base: tuple[Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)]], lane: int, has_sums: bool) -> tuple[NDArray[numpy.uint64], NDArray[numpy.float32]]:
+    """
+    The rows of a table of weights that are not those of the one it went on from.
+    """
+
+def with_rows(base: tuple[Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)]], changed: tuple[Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)]], lane: int, has_sums: bool) -> tuple[NDArray[numpy.uint64], NDArray[numpy.float32]]:
+    """A table with other rows put into it."""
+
+def merged_moves(changed: Sequence[tuple[Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)]]], base: tuple[Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)]], lane: int, has_sums: bool) -> tuple[NDArray[numpy.uint64], NDArray[numpy.float32]]:
+    """
+    The rows that changed in any of several tables that went on from one, merged.
+    """
+
+def averaged_rows(tables: Sequence[tuple[Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)]]], share: Sequence[float], lane: int, has_sums: bool) -> tuple[NDArray[numpy.uint64], NDArray[numpy.float32]]:
+    """The average of tables that were trained apart."""
+
 def pack_ascending(numbers: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> NDArray[numpy.uint8]:
     """Rising numbers as bytes."""
 
@@ -435,6 +451,12 @@ class LabelTree(TreeLearner):
 
     def longest_unseen(self, n: int, without: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> NDArray[numpy.uint32]:
         """The n labels longest unseen, without some."""
+
+    def rows_state(self) -> dict[str, Any]:
+        """What is known of the rows that come again."""
+
+    def restore_rows(self, state: dict[str, Any]) -> None:
+        """Go on with what was known of the rows, after `restore`."""
 
     def label_probability(self, X: Matrix, labels: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> NDArray[numpy.float32]: ...
 

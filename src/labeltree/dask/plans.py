@@ -6,7 +6,8 @@ docs/distributed.md says why, and what it costs.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeVar
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -20,8 +21,10 @@ from labeltree.estimators import (
     OnlineClassifier,
     merge,
 )
+from labeltree.estimators.replica import Replica
 from labeltree.estimators.survey import ShardSurvey
 from labeltree.labels import Label, Targets
+from labeltree.merging.weighttable import WeightTable
 
 Model = TypeVar("Model", bound=OnlineClassifier)
 
@@ -41,24 +44,56 @@ def fit(cluster: Cluster, estimator: OnlineClassifier, shards: Sequence[Future])
 
 
 def by_rows(cluster: Cluster, estimator: LabelTreeClassifier, shards: Sequence[Future]) -> Future:
-    """Begin everywhere with one model, learn rows where they are, and merge after each pass."""
+    """Begin everywhere with one model, learn rows where they are, and merge after each pass.
+
+    Every worker has a replica of the model, and learns its shard. Weights are merged in as many
+    ranges as there are shards, each on a worker of its own, which gets what the others have
+    learned of it; all else on one.
+    """
+    every = range(len(shards))
     surveys = [cluster.submit("survey", survey, estimator, shard) for shard in shards]
     total = cluster.add_up("survey", total_survey, surveys)
-    model = cluster.submit("cluster-labels", begin, estimator, total)
-    passes = estimator.passes or cluster.submit("passes", passes_of, model).result()
+    first = cluster.submit("cluster-labels", begin, estimator, total)
+    passes = estimator.passes or cluster.submit("passes", passes_of, first).result()
     if estimator.passes is None:
         passes += len(shards) // 2  # each learns less in a pass, and averages are slower
-    before: list[Future | None] = [None] * len(shards)
+    replicas, known = [first] * len(shards), [None] * len(shards)
     for number in range(passes):
+        name = f"pass-{number + 1}"
         learned = [
             cluster.submit(
-                f"learn-pass-{number + 1}", learn, model, shard, (i, number, passes), last, worker=i
+                f"learn-{name}",
+                learn,
+                replicas[i],
+                shards[i],
+                (i, len(shards), number, passes),
+                known[i],
+                worker=i,
             )
-            for i, (shard, last) in enumerate(zip(shards, before, strict=True))
+            for i in every
         ]
-        model = cluster.submit(f"merge-pass-{number + 1}", merge_passes, learned, model)
-        before = list(learned)
-    return cluster.submit("end", ended, model)
+        parts = [
+            [cluster.submit(f"part-{name}", part_of, one, range_, worker=i) for range_ in every]
+            for i, one in enumerate(learned)
+        ]
+        rests = [
+            cluster.submit(f"rest-{name}", rest_of, one, worker=i) for i, one in enumerate(learned)
+        ]
+        known = [
+            cluster.submit(f"known-{name}", known_of, one, worker=i)
+            for i, one in enumerate(learned)
+        ]
+        rest = cluster.submit(f"merge-rest-{name}", merge_rests, rests, replicas[0], worker=0)
+        moves = [
+            cluster.submit(
+                f"merge-{name}", merge_range, replicas[i], i, [own[i] for own in parts], worker=i
+            )
+            for i in every
+        ]
+        replicas = [
+            cluster.submit(f"move-{name}", moved, replicas[i], rest, moves, worker=i) for i in every
+        ]
+    return cluster.submit("end", ended, replicas[0], worker=0)
 
 
 def survey(estimator: LabelTreeClassifier, shard: Shard) -> ShardSurvey | None:
@@ -72,42 +107,86 @@ def total_survey(surveys: Sequence[ShardSurvey | None]) -> ShardSurvey | None:
     return ShardSurvey.total(some) if some else None
 
 
-def begin(estimator: LabelTreeClassifier, total: ShardSurvey | None) -> LabelTreeClassifier:
+def begin(
+    estimator: LabelTreeClassifier, total: ShardSurvey | None
+) -> Replica[LabelTreeClassifier]:
     """Return the model that all begin with."""
-    return estimator.begin([] if total is None else [total])
+    return Replica.of(estimator.begin([] if total is None else [total]))
 
 
-def passes_of(model: LabelTreeClassifier) -> int:
+def passes_of(replica: Replica[LabelTreeClassifier]) -> int:
     """Return how often a model goes through the rows."""
-    return model.n_passes_
+    return replica.model.n_passes_
+
+
+@dataclass(frozen=True)
+class Taught:
+    """What a shard has taught, its weights in ranges."""
+
+    model: LabelTreeClassifier
+    parts: list[WeightTable]
+    known: dict[str, Any]
 
 
 def learn(
-    model: LabelTreeClassifier,
+    replica: Replica[LabelTreeClassifier],
     shard: Shard,
-    place: tuple[int, int, int],
-    before: LabelTreeClassifier | None,
-) -> LabelTreeClassifier | None:
-    """Learn a shard in one pass; `place` is the shard's number, the pass's, and how many passes."""
+    place: tuple[int, int, int, int],
+    known: dict[str, Any] | None,
+) -> Taught | None:
+    """Learn a shard in one pass.
+
+    `place` is the shard's number, how many there are, the number of the pass, and how many.
+    """
     if not len(shard):
         return None
-    own, number, passes = place
-    return model.learn_shard(
-        shard.X, shard.y, shard.weight, shard=own, number=number, passes=passes, before=before
+    own, shards, number, passes = place
+    learned = replica.learn(
+        shard.X, shard.y, shard.weight, shard=own, number=number, passes=passes, known=known
     )
+    return Taught(learned.model, learned.moves.ranges(replica.ends(shards)), learned.known)
 
 
-def merge_passes(
-    models: Sequence[LabelTreeClassifier | None], base: LabelTreeClassifier
+def rest_of(taught: Taught | None) -> LabelTreeClassifier | None:
+    """Return the model that a shard has taught, without weights."""
+    return taught.model if taught else None
+
+
+def part_of(taught: Taught | None, part: int) -> WeightTable | None:
+    """Return one range of the weights that a shard has moved."""
+    return taught.parts[part] if taught else None
+
+
+def known_of(taught: Taught | None) -> dict[str, Any] | None:
+    """Return what is known of the rows of a shard."""
+    return taught.known if taught else None
+
+
+def merge_rests(
+    models: Sequence[LabelTreeClassifier | None], base: Replica[LabelTreeClassifier]
 ) -> LabelTreeClassifier:
-    """Return what those who learned in one pass are together."""
+    """Return what models without weights are together."""
     some = [model for model in models if model is not None]
-    return some[0] if len(some) == 1 else merge(some, base=base)
+    return some[0] if len(some) == 1 else merge(some, base=base.model)
 
 
-def ended(model: LabelTreeClassifier) -> LabelTreeClassifier:
+def merge_range(
+    base: Replica[LabelTreeClassifier], part: int, moves: Sequence[WeightTable | None]
+) -> WeightTable:
+    """Return how one range of the weights moves, of how it moved for each shard."""
+    return base.merged(part, len(moves), [each for each in moves if each is not None])
+
+
+def moved(
+    base: Replica[LabelTreeClassifier], model: LabelTreeClassifier, moves: Sequence[WeightTable]
+) -> Replica[LabelTreeClassifier]:
+    """Return the replica that has learned what all have."""
+    return base.moved(model, moves)
+
+
+def ended(replica: Replica[LabelTreeClassifier]) -> LabelTreeClassifier:
     """Return a model whose rows do not come again."""
-    return model.ended()
+    return replica.ended()
 
 
 def by_labels(

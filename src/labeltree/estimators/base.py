@@ -396,24 +396,25 @@ class OnlineClassifier(Predictor):
         merged._vocabulary = Vocabulary(dict.fromkeys(itertools.chain(*labels)))
         ids = [merged._vocabulary.ids(own) for own in labels]
         first = 0 if base is None else 1
-        arrangement = Arrangement(
-            getattr(self, "layout_", "dense"),
-            self.n_features_in_ + 1,
-            self._keeps_gradient_sums(),
-        )
         shards = Shards(
             states[first:],
             ids[first:],
             len(merged._vocabulary),
             states[0] if base is not None else None,
             same_rows,
-            arrangement,
+            self._arrangement(),
         )
         state = self._merge_states(shards)
         merged._unite(every, state)
         merged._take(merged._make_learner())
         merged._learner.restore(state)
         return merged
+
+    def _arrangement(self) -> Arrangement:
+        """Return how the tables of weights of its states are arranged."""
+        return Arrangement(
+            getattr(self, "layout_", "dense"), self.n_features_in_ + 1, self._keeps_gradient_sums()
+        )
 
     def _unite(self, models: Sequence[Self], state: State) -> None:
         """Settle what models that are merged may have of their own (``_united``)."""

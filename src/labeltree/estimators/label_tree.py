@@ -361,12 +361,6 @@ class LabelTreeClassifier(ShardedClassifier, ForgettingClassifier):
             self._learner.look_ahead(sums, None)
             self._learner.organize(sums, identity(labels))
 
-    def _of_rows(self) -> dict[str, NDArray[Any]]:
-        if self.scorer_update_ != "dual":
-            return {}
-        state = self._learner.state()
-        return {name: state[name] for name in learners.OF_ROWS if name in state}
-
     def _seed(self) -> int:
         return self.seed_
 

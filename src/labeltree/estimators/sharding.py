@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from labeltree import _core
 from labeltree.estimators.base import OnlineClassifier
 from labeltree.estimators.survey import ShardSurvey
+from labeltree.merging.weighttable import State
 from labeltree.validation import as_matrix
 
 
@@ -59,13 +59,14 @@ class ShardedClassifier(OnlineClassifier):
         >>> shards = [(X[:300], y[:300]), (X[300:], y[300:])]
         >>> clf = LabelTreeClassifier(random_state=0, passes=2)
         >>> model = clf.begin([clf.survey(*shard) for shard in shards])
-        >>> before = [None, None]
+        >>> known = [None, None]
         >>> for number in range(model.n_passes_):
-        ...     before = [
-        ...         model.learn_shard(*shard, shard=i, number=number, before=before[i])
+        ...     learned = [
+        ...         model.learn_shard(*shard, shard=i, number=number, known=known[i])
         ...         for i, shard in enumerate(shards)
         ...     ]
-        ...     model = merge(before, base=model)
+        ...     known = [each.known_rows() for each in learned]
+        ...     model = merge(learned, base=model)
         >>> model.score(X, y) > 0.9
         True
         """
@@ -91,7 +92,7 @@ class ShardedClassifier(OnlineClassifier):
         shard: int,
         number: int,
         passes: int | None = None,
-        before: Self | None = None,
+        known: State | None = None,
     ) -> Self:
         """Return a copy that has learned a shard in one of the passes of `fit`.
 
@@ -105,9 +106,9 @@ class ShardedClassifier(OnlineClassifier):
             That of the pass, from 0.
         passes : int, optional
             How many there will be; `n_passes_` by default.
-        before : estimator, optional
-            What this has returned for the shard in the pass before; what it knows of single rows
-            is taken over.
+        known : dict of str to array, optional
+            ``known_rows()`` of what this has returned for the shard in the pass before: what is
+            known of its rows, so that it need not be found again.
 
         Returns
         -------
@@ -115,19 +116,48 @@ class ShardedClassifier(OnlineClassifier):
             A new one, for `labeltree.merge` with this one as the base.
         """
         with self._lock.reading:
-            new = self._copy()
-            state = self._learner.state()
-        if before is not None:
-            state.update(before._of_rows())
+            new = self._restored(self._learner.state())
+        new._go_through(X, y, sample_weight, shard, number, passes or self._passes(), known)
+        return new
+
+    def known_rows(self) -> State:
+        """Return what is known of the rows that were learned, for the next pass of `learn_shard`.
+
+        Returns
+        -------
+        dict of str to array
+            In the order of the rows.
+        """
+        return dict(self._learner.rows_state())
+
+    def _restored(self, state: State) -> Self:
+        """Return a copy that has learned something else."""
+        new = object.__new__(type(self))
+        new.__dict__ = {**self._state(), "_vocabulary": self._vocabulary.copy()}
+        new._take(new._make_learner())
         new._learner.restore(state)
-        batch = new._check(X, y, sample_weight, reset=False)
-        more = number + 1 < (passes or self._passes())
-        new._learner.begin_pass(again=number > 0, rows=batch.matrix.rows, more=more)
-        order = np.arange(batch.matrix.rows)
+        return new
+
+    def _go_through(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        shard: int,
+        number: int,
+        passes: int,
+        known: State | None,
+    ) -> None:
+        """Learn a shard in one pass."""
+        if known is not None:
+            self._learner.restore_rows(known)
+        batch = self._check(X, y, sample_weight, reset=False)
+        rows = batch.matrix.rows
+        self._learner.begin_pass(again=number > 0, rows=rows, more=number + 1 < passes)
+        order = np.arange(rows)
         if self.shuffle:
             order = np.random.default_rng([self._seed(), number, shard]).permutation(order)
-        new._learn(batch, order, record=number == 0)
-        return new
+        self._learn(batch, order, record=number == 0)
 
     def ended(self) -> Self:
         """Return a copy that knows that the rows will not come again.
@@ -138,8 +168,7 @@ class ShardedClassifier(OnlineClassifier):
             As `fit` leaves it.
         """
         with self._lock.reading:
-            new = self._copy()
-            new._learner.restore(self._learner.state())
+            new = self._restored(self._learner.state())
         new._learner.begin_pass(again=False)
         return new
 
@@ -148,13 +177,6 @@ class ShardedClassifier(OnlineClassifier):
         """How often `fit` goes through the rows."""
         return self._passes()
 
-    def _copy(self) -> Self:
-        """Return a copy without what the learner knows."""
-        new = object.__new__(type(self))
-        new.__dict__ = {**self._state(), "_vocabulary": self._vocabulary.copy()}
-        new._take(new._make_learner())
-        return new
-
     def _seed(self) -> int:
         """Return what the order of rows depends on."""
         raise NotImplementedError
@@ -162,10 +184,6 @@ class ShardedClassifier(OnlineClassifier):
     def _organize_sums(self, sums: _core.Matrix, labels: int) -> None:
         """Give labels their places, from the sum of the rows of each."""
         raise NotImplementedError
-
-    def _of_rows(self) -> dict[str, NDArray[Any]]:
-        """Return the part of the state that is about single rows."""
-        return {}
 
 
 def identity(labels: int) -> _core.LabelSets:

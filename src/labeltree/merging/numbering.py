@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from labeltree.merging.weighttable import State
+from labeltree.merging.weighttable import State, WeightTable
 
 LANES = 8  # models side by side in a line
 NOBODY = -1
@@ -69,9 +69,23 @@ class Arrangement:
         """How many weights of a row have their sums behind them."""
         return self._stride if self.layout == "dense" else LANES
 
+    @property
+    def _has_room_for_sums(self) -> bool:
+        return self.has_sums or self.layout == "dense"
+
+    def rows(self, models: int, bits: int) -> int:
+        """Return how many rows the table of so many models has, used or not."""
+        if self.layout == "hashed":
+            return (1 << bits) // LANES
+        return models if self.layout == "dense" else -(-models // LANES) * self.slots
+
+    def table(self, state: State) -> WeightTable:
+        """Return the table of a state, row by row."""
+        return WeightTable.of(state, self.lane, self._has_room_for_sums)
+
     def read(self, state: State) -> Weights:
         """Return the weights of a state that are not zero."""
-        sums = self.has_sums or self.layout == "dense"  # where there is always room for them
+        sums = self._has_room_for_sums
         rows = state["weights_row"].astype(np.int64)
         table = state["weights"].reshape(len(rows), 1 + sums, self.lane)
         weight = table[:, 0]
@@ -85,7 +99,7 @@ class Arrangement:
 
     def write(self, weights: Weights) -> State:
         """Return the table that holds them, as learners save it."""
-        sums = self.has_sums or self.layout == "dense"
+        sums = self._has_room_for_sums
         if self.layout == "dense":
             number, lane = weights.model, weights.slot
         else:

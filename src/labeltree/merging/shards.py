@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labeltree.merging.numbering import Arrangement
-from labeltree.merging.weighttable import State, average
+from labeltree.merging.weighttable import State, WeightTable
 
 
 class CannotMergeError(ValueError):
@@ -82,12 +82,8 @@ class Shards:
 
     def averaged_weights(self) -> State:
         """Return the table of weights of models that are numbered alike."""
-        layout = self.arrangement
-        return average(
-            self.states,
-            self.base,
-            self.shares,
-            name="weights",
-            lane=layout.lane,
-            has_sums=layout.has_sums or layout.layout == "dense",
-        )
+        tables = [self.arrangement.table(state) for state in self.states]
+        if self.base is None:
+            return WeightTable.averaged(tables, self.shares).state
+        base = self.arrangement.table(self.base)
+        return base.updated(base.merged([table.changed_since(base) for table in tables])).state

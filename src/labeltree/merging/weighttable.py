@@ -1,75 +1,110 @@
-"""Tables of weights: those of several models of one numbering, averaged row by row."""
+"""Tables of weights: those of several models of one numbering, merged row by row."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from labeltree import _core
+
 State = dict[str, NDArray[Any]]
-Floats = NDArray[np.float32]
-
-_RELAXED = np.float32(2**0.5)  # how much further than the average weights move without sums
-_TOGETHER = 1 << 14  # rows of tables: what is worked on at once stays in the cache
+_NAME = "weights"
 
 
-def average(
-    states: Sequence[State],
-    base: State | None,
-    shares: Sequence[float],
-    *,
-    name: str,
-    lane: int,
-    has_sums: bool,
-) -> State:
-    """Average tables of weights, where all models have the same numbers.
+@dataclass(frozen=True)
+class WeightTable:
+    """The rows of a table that are in use, as learners save it.
 
-    A weight moves from that of the base by the moves of all, weighted by how much its gradient
-    sum grew in each. Without sums, it moves by the average of those that moved it, times the root
-    of two: over-relaxation, which is stable below two, where the plain average learns too slowly.
-
-    Parameters
+    Attributes
     ----------
-    states : sequence of dict
-        Each with the arrays `name` and ``name + "_row"``, as learners save tables.
-    base : dict, optional
-        The state that all went on from; none if they were trained apart.
-    shares : sequence of float
-        How much each counts where they were trained apart and there are no sums.
-    name : str
-        Of the table.
+    number : array of uint64
+        Which rows these are, in rising order.
+    value : array of float32
+        What they hold, one behind the other: `lane` weights and, if there are any, as many
+        gradient sums.
     lane : int
-        How many weights of a row have their sums behind them.
+        How many weights a row has.
     has_sums : bool
-        Whether there are any.
-
-    Returns
-    -------
-    dict
-        The same two arrays.
+        Whether there are gradient sums.
     """
-    row = f"{name}_row"
-    size = lane * (1 + has_sums)
-    every = states if base is None else [*states, base]
-    rows = union([state[row] for state in every])
-    merged = np.zeros((len(rows), size), dtype=np.float32)
-    places = [np.searchsorted(rows, state[row]) for state in every]
-    for begin in range(0, len(rows), _TOGETHER):
-        end = min(begin + _TOGETHER, len(rows))
-        parts = []
-        for state, place in zip(every, places, strict=True):
-            part = np.zeros((end - begin, size), dtype=np.float32)
-            first, last = np.searchsorted(place, [begin, end])
-            part[place[first:last] - begin] = state[name].reshape(-1, size)[first:last]
-            parts.append(part)
-        if base is None:
-            merged[begin:end] = _apart(parts, lane, shares)
-        else:
-            merged[begin:end] = _together(parts[:-1], parts[-1], lane)
-    used = merged.any(axis=1)
-    return {name: merged[used].ravel(), row: rows[used]}
+
+    number: NDArray[np.uint64]
+    value: NDArray[np.float32]
+    lane: int
+    has_sums: bool
+
+    @classmethod
+    def of(cls, state: State, lane: int, has_sums: bool) -> Self:
+        """Return the table of a state."""
+        return cls(state[f"{_NAME}_row"], state[_NAME], lane, has_sums)
+
+    @property
+    def state(self) -> State:
+        """The arrays that learners save it as."""
+        return {_NAME: self.value, f"{_NAME}_row": self.number}
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes it takes."""
+        return self.number.nbytes + self.value.nbytes
+
+    def changed_since(self, base: Self) -> Self:
+        """Return the rows that are not those of the table it went on from."""
+        return self._like(*_core.changed_rows(self._rows, base._rows, self.lane, self.has_sums))
+
+    def updated(self, changed: Self) -> Self:
+        """Return the table with other rows put into it."""
+        return self._like(*_core.with_rows(self._rows, changed._rows, self.lane, self.has_sums))
+
+    def ranges(self, ends: Sequence[int]) -> list[Self]:
+        """Return the rows below the first number, those from it to below the second, and so on."""
+        places = np.searchsorted(self.number, np.array([0, *ends], dtype=np.uint64)).tolist()
+        length = self.lane * (1 + self.has_sums)
+        return [
+            self._like(self.number[begin:end], self.value[begin * length : end * length])
+            for begin, end in pairwise(places)
+        ]
+
+    def joined(self, others: Sequence[Self]) -> Self:
+        """Return one table of rows whose numbers rise from each to the next."""
+        every = [self, *others]
+        return self._like(
+            np.concatenate([one.number for one in every]),
+            np.concatenate([one.value for one in every]),
+        )
+
+    def merged(self, changed: Sequence[Self]) -> Self:
+        """Return the rows that changed in any of several tables that went on from this one.
+
+        A weight moves by the moves of all, weighted by how much its gradient sum grew in each.
+        Without sums, it moves by the average of those that moved it, times the root of two
+        (over-relaxation).
+        """
+        rows = [one._rows for one in changed]
+        return self._like(*_core.merged_moves(rows, self._rows, self.lane, self.has_sums))
+
+    @classmethod
+    def averaged(cls, tables: Sequence[Self], shares: Sequence[float]) -> Self:
+        """Return the average of tables that were trained apart.
+
+        Weights count by their gradient sums; where there are none, by the shares of the tables
+        that have them.
+        """
+        first = tables[0]
+        rows = [table._rows for table in tables]
+        return first._like(*_core.averaged_rows(rows, list(shares), first.lane, first.has_sums))
+
+    @property
+    def _rows(self) -> tuple[NDArray[np.uint64], NDArray[np.float32]]:
+        return np.ascontiguousarray(self.number), np.ascontiguousarray(self.value)
+
+    def _like(self, number: NDArray[np.uint64], value: NDArray[np.float32]) -> Self:
+        return type(self)(number, value, self.lane, self.has_sums)
 
 
 def largest(states: Sequence[State], name: str) -> State:
@@ -90,36 +125,3 @@ def union(rows: Sequence[NDArray[Any]]) -> NDArray[np.uint64]:
     new = np.ones(len(every), dtype=bool)
     np.not_equal(every[1:], every[:-1], out=new[1:])
     return every[new]
-
-
-def _together(parts: Sequence[Floats], base: Floats, lane: int) -> Floats:
-    """Move weights by the moves of all, weighted by how much gradient sums grew."""
-    old = base[:, :lane]
-    moves = [part[:, :lane] - old for part in parts]
-    added, movers = sum(moves), sum((move != 0).astype(np.float32) for move in moves)
-    plain = old + added / np.maximum(1, movers / _RELAXED)
-    if base.shape[1] == lane:
-        return np.asarray(plain)
-    grown = [np.maximum(part[:, lane:] - base[:, lane:], 0) for part in parts]
-    new = np.asarray(sum(grown))
-    merged = np.where(new > 0, old + _averaged(moves, grown), plain)
-    return np.concatenate([merged, base[:, lane:] + new], axis=1)
-
-
-def _apart(parts: Sequence[Floats], lane: int, shares: Sequence[float]) -> Floats:
-    """Average weights by gradient sums, or by the shares of the tables that have them."""
-    weights = [part[:, :lane] for part in parts]
-    share = [np.float32(s) * (w != 0) for s, w in zip(shares, weights, strict=True)]
-    if parts[0].shape[1] == lane:
-        return _averaged(weights, share)
-    sums = [part[:, lane:] for part in parts]
-    total = np.asarray(sum(sums))
-    mean = np.where(total > 0, _averaged(weights, sums), _averaged(weights, share))
-    return np.concatenate([mean, total], axis=1)
-
-
-def _averaged(weights: Sequence[Floats], share: Sequence[Floats]) -> Floats:
-    total = np.asarray(sum(share))
-    mean = np.asarray(sum(s * w for s, w in zip(share, weights, strict=True)))
-    np.divide(mean, total, out=mean, where=total > 0)
-    return mean

@@ -1,0 +1,50 @@
+// Tables of weights as they are saved, the rows that are in use and their numbers, compared and merged.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace labeltree {
+
+// Rows of some length: row i, with the number number[i], which rise, begins at value[i * length].
+struct WeightRows {
+  std::span<const std::uint64_t> number;
+  std::span<const float> value;
+};
+
+struct OwnWeightRows {
+  std::vector<std::uint64_t> number;
+  std::vector<float> value;
+
+  operator WeightRows() const { return {number, value}; }
+};
+
+// What a row has: `lane` weights and, behind them, their gradient sums, if there are any.
+struct RowForm {
+  std::size_t lane;
+  bool has_sums;
+
+  std::size_t length() const { return lane * (has_sums ? 2 : 1); }
+};
+
+// The rows that are not the same in a table as in the one it went on from. Rows that it lacks are zeros.
+OwnWeightRows changed_rows(WeightRows table, WeightRows base, RowForm form);
+
+// The base with rows put into it. Rows of zeros are left out.
+OwnWeightRows with_rows(WeightRows base, WeightRows changed, RowForm form);
+
+// The rows that are changed in any of several tables that went on from one base, merged.
+//
+// A weight moves from that of the base by the moves of all, weighted by how much its gradient sum grew in
+// each. Without sums, it moves by the average of those that moved it, times the root of two: over-relaxation,
+// which is stable below two, where the plain average learns too slowly.
+OwnWeightRows merged_moves(std::span<const WeightRows> changed, WeightRows base, RowForm form);
+
+// The average of tables that were trained apart: of a weight by its gradient sums; where there are none
+// by the shares of the tables that have it.
+OwnWeightRows averaged_rows(std::span<const WeightRows> tables, std::span<const float> share,
+                            RowForm form);
+
+}  // namespace labeltree

@@ -1,0 +1,109 @@
+// Tables of weights as numpy arrays, compared and merged.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "bindings.hpp"
+#include "linear/weight_rows.hpp"
+#include "signals.hpp"
+
+using namespace labeltree;
+
+namespace {
+
+using Given = std::tuple<In<std::uint64_t>, In<float>>;
+using Made = std::tuple<nb::ndarray<nb::numpy, std::uint64_t>, nb::ndarray<nb::numpy, float>>;
+
+RowForm form_of(std::size_t lane, bool has_sums) {
+  if (lane == 0 || lane > (std::size_t{1} << 40)) invalid("there must be weights in a row");
+  return {lane, has_sums};
+}
+
+WeightRows rows_of(const Given& given, RowForm form) {
+  const auto& [number, value] = given;
+  if (value.shape(0) != number.shape(0) * form.length()) {
+    invalid("there are not as many weights as rows have");
+  }
+  const std::span numbers(number.data(), number.shape(0));
+  if (std::adjacent_find(numbers.begin(), numbers.end(), std::greater_equal<>()) != numbers.end()) {
+    invalid("the numbers of rows do not rise");
+  }
+  if (!numbers.empty() && numbers.back() == ~std::uint64_t{0}) invalid("a row has too large a number");
+  return {numbers, {value.data(), value.shape(0)}};
+}
+
+std::vector<WeightRows> rows_of(const std::vector<Given>& given, RowForm form) {
+  std::vector<WeightRows> rows;
+  for (const Given& one : given) rows.push_back(rows_of(one, form));
+  return rows;
+}
+
+// The memory of a vector as an array.
+template <class T>
+nb::ndarray<nb::numpy, T> lend(std::vector<T>&& values) {
+  auto* owner = new std::vector<T>(std::move(values));
+  nb::capsule holder(owner, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  const std::size_t size = owner->size();
+  return {owner->data(), 1, &size, holder};
+}
+
+template <class Make>
+Made made(Make make) {
+  OwnWeightRows rows;
+  {
+    const ReleasedGil released;
+    rows = make();
+  }
+  return {lend(std::move(rows.number)), lend(std::move(rows.value))};
+}
+
+}  // namespace
+
+void bind_merging(nb::module_& m) {
+  m.def(
+      "changed_rows",
+      [](const Given& table, const Given& base, std::size_t lane, bool has_sums) {
+        const RowForm form = form_of(lane, has_sums);
+        const WeightRows now = rows_of(table, form), before = rows_of(base, form);
+        return made([&] { return changed_rows(now, before, form); });
+      },
+      nb::arg("table"), nb::arg("base"), nb::arg("lane"), nb::arg("has_sums"),
+      "The rows of a table of weights that are not those of the one it went on from.");
+  m.def(
+      "with_rows",
+      [](const Given& base, const Given& changed, std::size_t lane, bool has_sums) {
+        const RowForm form = form_of(lane, has_sums);
+        const WeightRows before = rows_of(base, form), now = rows_of(changed, form);
+        return made([&] { return with_rows(before, now, form); });
+      },
+      nb::arg("base"), nb::arg("changed"), nb::arg("lane"), nb::arg("has_sums"),
+      "A table with other rows put into it.");
+  m.def(
+      "merged_moves",
+      [](const std::vector<Given>& changed, const Given& base, std::size_t lane, bool has_sums) {
+        const RowForm form = form_of(lane, has_sums);
+        const std::vector<WeightRows> moves = rows_of(changed, form);
+        const WeightRows before = rows_of(base, form);
+        return made([&] { return merged_moves(moves, before, form); });
+      },
+      nb::arg("changed"), nb::arg("base"), nb::arg("lane"), nb::arg("has_sums"),
+      "The rows that changed in any of several tables that went on from one, merged.");
+  m.def(
+      "averaged_rows",
+      [](const std::vector<Given>& tables, const std::vector<float>& share, std::size_t lane,
+         bool has_sums) {
+        const RowForm form = form_of(lane, has_sums);
+        if (share.size() != tables.size()) invalid("there are not as many shares as tables");
+        const std::vector<WeightRows> rows = rows_of(tables, form);
+        return made([&] { return averaged_rows(rows, share, form); });
+      },
+      nb::arg("tables"), nb::arg("share"), nb::arg("lane"), nb::arg("has_sums"),
+      "The average of tables that were trained apart.");
+}

@@ -1,0 +1,81 @@
+"""What holds of models in two parts, weights and all else, from which several workers go on."""
+
+import numpy as np
+import pytest
+
+from labeltree import LabelTreeClassifier, _core, merge
+from labeltree.datasets import make_multiclass
+from labeltree.estimators.replica import Replica
+from tests.estimators.test_merging import same
+
+X, y = make_multiclass(900, 40)
+SETS = [[int(label), 100 + int(label) % 3] for label in y]
+SHARDS = slice(0, 300), slice(300, 700), slice(700, 900)
+ROW = np.array([1, 2, 3, 4], np.float32)  # two weights and their gradient sums
+
+
+@pytest.mark.parametrize("layout", ["dense", "hashed"])
+@pytest.mark.parametrize("labels", ["single", "sets"])
+def test_replicas_learn_what_whole_models_learn_to_the_last_bit(labels, layout):
+    given = y if labels == "single" else SETS
+    clf = LabelTreeClassifier(random_state=0, layout=layout)
+    model = clf.begin([clf.survey(X[part], given[part]) for part in SHARDS])
+    replica = Replica.of(model)
+    whole_known, known = [None] * 3, [None] * 3
+    for number in range(3):
+        at = {"number": number, "passes": 3}
+        whole = [
+            model.learn_shard(X[part], given[part], shard=i, known=whole_known[i], **at)
+            for i, part in enumerate(SHARDS)
+        ]
+        whole_known = [each.known_rows() for each in whole]
+        model = merge(whole, base=model)
+
+        learned = [
+            replica.learn(X[part], given[part], None, shard=i, known=known[i], **at)
+            for i, part in enumerate(SHARDS)
+        ]
+        known = [each.known for each in learned]
+        ranges = [each.moves.ranges(replica.ends(2)) for each in learned]
+        moves = [replica.merged(i, 2, [own[i] for own in ranges]) for i in range(2)]
+        assert number or all(len(own.number) for own in moves)  # both ranges have some to merge
+        rest = merge([each.model for each in learned], base=replica.model)
+        replica = replica.moved(rest, moves)
+    same(replica.ended(), model.ended())
+    assert replica.ended().score(X, given) > (0.9 if labels == "single" else 0.7)
+
+
+def test_what_workers_send_is_what_has_changed():
+    clf = LabelTreeClassifier(random_state=0, layout="dense")
+    model = clf.begin([clf.survey(X, y)])
+    model = model.learn_shard(X, y, shard=0, number=0, passes=2)
+    replica = Replica.of(model)
+    few, others = X[:5], (y[:5] + 1) % 40
+    learned = replica.learn(few, others, None, shard=0, number=1, passes=2, known=None)
+    assert 0 < learned.moves.nbytes < replica.weights.nbytes / 4
+    moved = replica.moved(learned.model, [learned.moves])
+    again = replica.learn(few, others, None, shard=0, number=1, passes=2, known=None)
+    assert again.moves.value.tobytes() == learned.moves.value.tobytes()  # it stays what it is
+    assert moved.weights.changed_since(replica.weights).value.tobytes() == (
+        learned.moves.value.tobytes()
+    )
+
+
+@pytest.mark.parametrize(
+    ("numbers", "values", "lane", "what"),
+    [
+        ([3, 3], [ROW, ROW], 2, "do not rise"),
+        ([4, 3], [ROW, ROW], 2, "do not rise"),
+        ([3], [ROW, ROW], 2, "not as many weights"),
+        ([2**64 - 1], [ROW], 2, "too large a number"),
+        ([3], [ROW], 0, "must be weights"),
+        ([3], [ROW], 2**62, "must be weights"),
+    ],
+)
+def test_tables_that_do_not_fit_are_refused(numbers, values, lane, what):
+    table = np.array(numbers, np.uint64), np.concatenate(values)
+    fits = np.array([1], np.uint64), ROW
+    with pytest.raises(ValueError, match=what):
+        _core.changed_rows(table, fits, lane, True)
+    with pytest.raises(ValueError, match=what):
+        _core.merged_moves([fits, table], fits, lane, True)
