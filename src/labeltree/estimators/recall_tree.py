@@ -96,6 +96,14 @@ class RecallTreeClassifier(TreeClassifier):
         "scorer_step": [Interval(Real, 0, None, closed="neither")],
     }
     _steps: ClassVar[dict[str, float]] = {"sparse": 1.0, "dense": 0.25}
+    _as_published: ClassVar[dict[str, Any]] = {
+        "n_trees": 1,
+        "stop": "bernstein",
+        "path_features": "path",
+        "fill": False,
+        "always_train": False,
+        "min_gradient": 0.0,
+    }
 
     def __init__(
         self,
