@@ -106,7 +106,8 @@ def tune(
             best, complete = _compete(candidates, limit, table, stop)
     finally:
         table.close()
-    candidates[0].training.tell_doubts()
+    first = candidates[0].training
+    first.telling.tell_doubts(first.run, first.settings)
     if complete:
         best.training.run.next_pass()
     best.training.save()

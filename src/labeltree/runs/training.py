@@ -18,11 +18,10 @@ from labeltree.data.texts import Texts
 from labeltree.estimators import OnlineClassifier, TextClassifier, classifier_of, load
 from labeltree.labels import Targets
 from labeltree.progress import Progress
-from labeltree.runs.doubts import Doubts
 from labeltree.runs.labelcounts import add_counts, forgets
 from labeltree.runs.labelroom import LabelRoom
 from labeltree.runs.notes import notes_of
-from labeltree.runs.observer import Observer, Row
+from labeltree.runs.observer import Observer
 from labeltree.runs.reading import (
     Piece,
     format_of,
@@ -33,7 +32,7 @@ from labeltree.runs.reading import (
     text_settings,
 )
 from labeltree.runs.run import Every, Run, StopRequest
-from labeltree.treeview import counted
+from labeltree.runs.telling import Telling
 
 DEFAULT_FEATURES = 2**24  # of formats that do not tell
 PORTION = 2048  # rows between two moments at which a run may stop, or fewer of a slow learner:
@@ -67,12 +66,11 @@ class Training:
     label_sets: bool | None = None
     counts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
     before: int = 0  # rows of the pass that the stream does not have: those of another pipe
-    doubts: Doubts = field(init=False)  # of what the first pass brings
+    telling: Telling = field(init=False)
     room: LabelRoom = field(default_factory=LabelRoom)  # of rows too wide for the model
-    shown: tuple[int, int] = (0, 0)  # examples and errors of the last row of the table
 
     def __post_init__(self) -> None:
-        self.doubts = Doubts(self.observer)
+        self.telling = Telling(self.observer)
 
     def start(
         self,
@@ -162,7 +160,7 @@ class Training:
         self.label_sets = self.clf.multilabel_
         counts = notes.get("label_counts") or []
         self.counts = np.array(counts[: len(self.clf.classes_)], dtype=np.int64)
-        self.shown = (self.clf.progress_.checkpoints or [(0, 0)])[-1]
+        self.telling.go_on(self.clf)
         run = Run(**notes["run"]) if notes.get("run") else Run.start([], 0, 0)
         if not run.finished and (not files or run.reads(files)):
             if (
@@ -238,7 +236,7 @@ class Training:
             if piece is not None:
                 self.learn(piece, stop)
                 self.settings = dict(rows.settings)
-                self._show(piece)
+                self.telling.progress(self.clf, run, piece.fraction)
             if stop.requested:
                 return
             if self.every.due(0 if piece is None else len(piece.rows)):
@@ -248,39 +246,7 @@ class Training:
                 f"{', '.join(run.data)}: no rows to learn from: no model was written; "
                 "give a file with rows"
             )
-        if run.number == 0:
-            self._show_row()
-            self.tell_doubts()
-            if rows.bad_lines.count:
-                self.observer.note(
-                    str(rows.bad_lines), event="bad_lines", count=rows.bad_lines.count
-                )
-            if self.room.left_out:
-                self.observer.note(
-                    f"{counted(self.room.left_out, 'row')} with more labels than --max-labels "
-                    "skipped",
-                    event="too_many_labels",
-                    rows=self.room.left_out,
-                )
-        if run.held_out[0]:
-            held, wrong = run.held_out
-            self.observer.note(
-                f"pass {run.number + 1}: error {wrong / held:.4f} on {held:,} rows held out",
-                event="holdout",
-                number=run.number + 1,
-                examples=held,
-                error=wrong / held,
-            )
-        elif run.again[0]:
-            again, wrong = run.again
-            self.observer.note(
-                f"pass {run.number + 1}: training error {wrong / again:.4f} on {again:,} rows that "
-                "were learned before",
-                event="pass",
-                number=run.number + 1,
-                examples=again,
-                training_error=wrong / again,
-            )
+        self.telling.end_of_pass(self.clf, run, self.settings, rows.bad_lines, self.room.left_out)
         run.next_pass()
         if run.finished:
             self.clf.begin_pass(again=False)
@@ -309,7 +275,7 @@ class Training:
             weight = np.ones(len(rows), np.float32) if rows.weight is None else rows.weight
             rows = replace(rows, weight=np.where(held, np.float32(0), weight))
         if run.number == 0:
-            self.doubts.add(rows, self.settings, label_sets=piece.targets.multilabel)
+            self.telling.doubts.add(rows, self.settings, label_sets=piece.targets.multilabel)
         begin = 0
         while begin < len(rows):
             end = min(begin + self._portion(), len(rows))
@@ -369,7 +335,7 @@ class Training:
                 f"{', '.join(self.run.data)}: none of the first {len(piece.rows):,} rows has a "
                 "label to learn; check the format and where it has the labels"
             )
-        self.doubts.tell_of_header(piece, self.settings, self.run.data[0])
+        self.telling.doubts.tell_of_header(piece, self.settings, self.run.data[0])
         self.label_sets = piece.targets.multilabel
         clf = classifier_of(self.clf)
         if self.label_sets and not takes_sets(clf):
@@ -380,40 +346,6 @@ class Training:
                 f"{', '.join(self.run.data)}: {what}, which {name_of(type(clf))} does not "
                 f"learn; give --algorithm {' or '.join(able)}, or rows of one label"
             )
-
-    def _show(self, piece: Piece) -> None:
-        """Move the bar; add a row to the table when the number of examples has doubled."""
-        progress = self.clf.progress_
-        if progress.checkpoints and progress.checkpoints[-1][0] > self.shown[0]:
-            self._show_row()
-            if self.run.number == 0:
-                self.doubts.tell_of_runs(shuffled=self.run.shuffle > 0)
-        fraction = piece.fraction
-        if fraction is not None:
-            fraction = (self.run.number + fraction) / self.run.passes
-        again, wrong = self.run.again
-        error = f"training error {wrong / again:.4f}" if again else f"error {progress.error:.4f}"
-        self.observer.advance(self.clf.examples_, fraction, error)
-
-    def tell_doubts(self) -> None:
-        """Tell what is odd about the data, if that was not told before."""
-        self.doubts.tell_of_runs(shuffled=self.run.shuffle > 0)
-        self.doubts.tell_of_labels(self.settings)
-
-    def _show_row(self) -> None:
-        progress = self.clf.progress_
-        examples, errors = self.shown
-        if progress.examples > examples:
-            self.observer.row(
-                Row(
-                    progress.examples,
-                    progress.error,
-                    (progress.errors - errors) / (progress.examples - examples),
-                    self.clf.n_labels_,
-                    depth_of(self.clf),
-                )
-            )
-            self.shown = (progress.examples, progress.errors)
 
     def save(self, *, final: bool = False) -> None:
         """Write the model and how far the run has come, both or neither."""
@@ -428,29 +360,7 @@ class Training:
             attached = {"feature_indices": indices, "feature_names": names}
         self.clf.save(self.model, notes=notes, attached=attached, exact=self.exact)
         if final:
-            self.observer.close()
-            progress = self.clf.progress_
-            if self.run.unlabelled:
-                self.observer.note(
-                    f"{counted(self.run.unlabelled, 'row')} had no label: not among the examples",
-                    event="without_labels",
-                    rows=self.run.unlabelled,
-                )
-            on = "" if self.run.finished else f" (stopped; to go on: {self._resume_command()})"
-            self.observer.note(
-                f"{counted(progress.examples, 'example')}, {counted(self.clf.n_labels_, 'label')}, "
-                f"progressive error {progress.error:.4f}; saved to {self.model}{on}",
-                event="saved",
-                path=str(self.model),
-                examples=progress.examples,
-                labels=self.clf.n_labels_,
-                error=progress.error,
-                finished=self.run.finished,
-            )
-
-    def _resume_command(self) -> str:
-        data = " -" if "-" in self.run.data else ""
-        return f"labeltree train{data} --resume {self.model}"
+            self.telling.saved(self.clf, self.run, self.model)
 
 
 def require_algorithm(checkpoint: Path, algorithm: str) -> None:
@@ -465,12 +375,6 @@ def require_algorithm(checkpoint: Path, algorithm: str) -> None:
 def takes_sets(clf: OnlineClassifier) -> bool:
     """Tell whether rows may have sets of labels."""
     return bool(get_tags(clf).classifier_tags.multi_label)
-
-
-def depth_of(clf: OnlineClassifier | TextClassifier) -> int | None:
-    """Return the depth of a model's tree, if it has one."""
-    tree = getattr(classifier_of(clf), "tree_", None)
-    return None if tree is None else int(tree.depth)
 
 
 def _period(holdout: float) -> int:
