@@ -158,9 +158,10 @@ void LdsmForest::predict_rows(const Matrix& X, std::size_t begin, std::size_t en
       const LdsmTree::Node& leaf = tree.nodes()[r.leaf];
       const double leaves = static_cast<double>(s.leaves[r.row] * trees_.size());
       const LabelCounts& histogram = leaf.histogram;
-      if (leaf.weight == 0.0) continue;
+      const double whole = params_.leaf_shares == LeafShares::rows ? leaf.weight : leaf.mass;
+      if (whole == 0.0) continue;
       s.reached[r.row].push_back({histogram.labels().data(), histogram.counts().data(),
-                                  histogram.size(), 1.0 / (leaf.weight * leaves)});
+                                  histogram.size(), 1.0 / (whole * leaves)});
     }
   }
   for (std::size_t i = 0; i < end - begin; ++i) {

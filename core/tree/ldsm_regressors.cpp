@@ -84,15 +84,8 @@ void look_up_scores(const FeatureIndex& features, const float* weights, std::siz
   });
 }
 
-// The features of one example, numbered within the node.
-struct LocalRow {
-  const std::uint32_t* feature;
-  const float* value;
-  std::size_t size;
-};
-
 LABELTREE_CLONES
-void local_scores(const float* weights, std::size_t lanes, const LocalRow& x, float* p) {
+void local_scores(const float* weights, std::size_t lanes, const LdsmLocalRow& x, float* p) {
   with_lanes(lanes, [&](auto n) {
     store(p, dot<n>(weights, x.feature, x.value, x.size));
   });
@@ -100,7 +93,7 @@ void local_scores(const float* weights, std::size_t lanes, const LocalRow& x, fl
 
 // w += u x.
 LABELTREE_CLONES
-void add(float* weights, std::size_t lanes, const LocalRow& x, const float* u) {
+void add(float* weights, std::size_t lanes, const LdsmLocalRow& x, const float* u) {
   with_lanes(lanes, [&](auto n) {
     const auto by = load<n>(u);
     for (std::size_t i = 0; i < x.size; ++i) {
@@ -224,25 +217,28 @@ void LdsmTrainer::gather(std::span<const LdsmExample> examples,
 }
 
 bool LdsmTrainer::train(std::span<const LdsmExample> examples, std::span<const std::uint32_t> ids,
-                        float step, std::uint64_t seed, const StopRequested& stop) {
+                        float rate, std::uint64_t seed, const StopRequested& stop) {
   gather(examples, ids);
+  nag_.begin(features_.size(), lanes_);
+  const bool plain = params_.update == LdsmUpdate::plain;
+  const float step = params_.step * rate * rate;
   order_.resize(rows_.size());
   std::iota(order_.begin(), order_.end(), 0u);
   const std::size_t M = params_.arity;
   double seen = 0.0;   // weight of the examples
   Sent sent{};         // C_v P_m
   double total = 0.0;  // C_v
-  const auto view = [&](const Row& row) -> LocalRow {
+  const auto view = [&](const Row& row) -> LdsmLocalRow {
     return {row_feature_.data() + row.feature_begin, row_value_.data() + row.feature_begin,
             row.feature_end - row.feature_begin};
   };
   for (std::size_t epoch = 0; epoch < params_.epochs; ++epoch) {
     if (stop()) return false;
-    if (epoch > 0) shuffle(std::span(order_), seed);
+    if (epoch > 0 && params_.reorder) shuffle(std::span(order_), seed);
     for (const std::uint32_t i : order_) {
       const Row& row = rows_[i];
       if (row.label_begin == row.label_end) continue;
-      const LocalRow x = view(row);
+      const LdsmLocalRow x = view(row);
       const std::span<const std::uint32_t> y{row_label_.data() + row.label_begin,
                                              row.label_end - row.label_begin};
       const double mass = double{row.weight} * static_cast<double>(y.size());
@@ -251,18 +247,23 @@ bool LdsmTrainer::train(std::span<const LdsmExample> examples, std::span<const s
       for (const std::uint32_t k : y) objective_.add_label(&label_sent_[k * M], row.weight);
       const unsigned s = objective_.best();
 
-      // Train w_m with (x, s_m); afterwards the prediction is p_m + norm u_m.
-      seen += row.weight;
-      const float eta = step * row.weight / static_cast<float>(std::sqrt(seen));
-      const float share = saturation(2.0f * eta * row.squared_norm);
+      // Train w_m with (x, s_m); a plain step takes the prediction to p_m + norm u_m.
       Scores p{}, u{};
-      local_scores(weights_.data(), lanes_, x, p.data());
-      for (std::size_t m = 0; m < M; ++m) {
-        const float moved = (static_cast<float>(s >> m & 1) - p[m]) * share;
-        u[m] = moved / row.squared_norm;
-        p[m] += moved;
+      if (plain) {
+        seen += row.weight;
+        const float eta = step * row.weight / static_cast<float>(std::sqrt(seen));
+        const float share = saturation(2.0f * eta * row.squared_norm);
+        local_scores(weights_.data(), lanes_, x, p.data());
+        for (std::size_t m = 0; m < M; ++m) {
+          const float moved = (static_cast<float>(s >> m & 1) - p[m]) * share;
+          u[m] = moved / row.squared_norm;
+          p[m] += moved;
+        }
+        add(weights_.data(), lanes_, x, u.data());
+      } else {
+        nag_.learn(weights_, x, s, row.weight, params_.step);
+        local_scores(weights_.data(), lanes_, x, p.data());
       }
-      add(weights_.data(), lanes_, x, u.data());
 
       for (std::size_t m = 0; m < M; ++m) {
         const double pred = std::clamp(p[m], 0.0f, 1.0f);

@@ -10,9 +10,21 @@
 #include "labels.hpp"
 #include "parallel.hpp"
 #include "tree/feature_index.hpp"
+#include "tree/ldsm_nag.hpp"
 #include "tree/ldsm_objective.hpp"
 
 namespace labeltree {
+
+// How the regressors of a node learn: by plain importance-aware steps of squared loss, or by
+// normalized adaptive gradient steps of logistic loss (Ross, Mineiro & Langford 2013), as published.
+enum class LdsmUpdate { plain, nag };
+
+// Which leaf is split next: that with most examples, or that with most labels, the most frequent one
+// not counted.
+enum class LdsmPriority { rows, labels };
+
+// What a leaf's counts of labels are divided by: its examples, or the sum of the counts.
+enum class LeafShares { rows, labels };
 
 struct LdsmParams {
   std::size_t arity = 4;          // M
@@ -31,6 +43,11 @@ struct LdsmParams {
   std::size_t recent_rows = 10'000;  // online: how many examples are kept to train splits from
   std::uint64_t seed = 0;
   std::size_t first_tree = 0;     // number of the first tree, where others are grown elsewhere
+  LdsmUpdate update = LdsmUpdate::plain;
+  bool reorder = true;            // epochs after the first take examples in orders of their own
+  LdsmPriority priority = LdsmPriority::rows;
+  bool empty_children = true;     // whether a split is made that sends a child no example
+  LeafShares leaf_shares = LeafShares::rows;
 };
 
 // An example, borrowed: its features, scaled, the constant among them, and its labels.
@@ -94,10 +111,10 @@ class LdsmTrainer {
  public:
   explicit LdsmTrainer(const LdsmParams& params);
 
-  // Algorithm 4 on examples[ids[0]], examples[ids[1]], ...; the step of the t-th is
-  // step / sqrt(t). Epochs after the first take them in random orders, drawn with `seed`. Says where
-  // each example then goes in sent(). False if it was stopped.
-  bool train(std::span<const LdsmExample> examples, std::span<const std::uint32_t> ids, float step,
+  // Algorithm 4 on examples[ids[0]], examples[ids[1]], ...; the plain step of the t-th is
+  // step * rate^2 / sqrt(t). Epochs after the first take them in random orders, drawn with `seed`, if
+  // so asked. Says where each example then goes in sent(). False if it was stopped.
+  bool train(std::span<const LdsmExample> examples, std::span<const std::uint32_t> ids, float rate,
              std::uint64_t seed, const StopRequested& stop);
 
   const std::vector<unsigned>& sent() const { return sent_; }
@@ -115,6 +132,7 @@ class LdsmTrainer {
   LdsmParams params_;
   std::size_t lanes_;
   LdsmObjective objective_;
+  LdsmNag nag_;
   // The examples of the node, their features and labels numbered within it.
   std::vector<std::uint32_t> local_feature_;  // by feature
   std::vector<std::uint32_t> features_;       // of the node, sorted

@@ -33,19 +33,24 @@ void LdsmTree::count_all(Node& node, std::span<const LdsmExample> all,
   node.histogram.prune(params_.top_labels);
 }
 
+double LdsmTree::priority(const Node& node) const {
+  if (params_.priority == LdsmPriority::rows) return node.weight;
+  return node.mass - node.histogram.of(node.histogram.most_frequent());
+}
+
 // Algorithms 4 and 5. The node stays a leaf if a child would get nearly all of its examples: such
 // splits peel a few examples off, one after the other, and use up the nodes.
 bool LdsmTree::split(std::uint32_t node, const LdsmExamples& examples,
                      std::span<const std::uint32_t> places, LdsmTrainer& trainer,
                      const StopRequested& stop) {
-  const float step = params_.step * examples.rate * examples.rate;
-  if (!trainer.train(examples.all, places, step, mix64(seed_ + node + 1), stop)) return false;
+  if (!trainer.train(examples.all, places, examples.rate, mix64(seed_ + node + 1), stop)) return false;
   const std::vector<unsigned>& sent = trainer.sent();
   for (std::size_t m = 0; m < params_.arity; ++m) {
     const auto share = std::count_if(sent.begin(), sent.end(),
                                      [&](unsigned s) { return (s >> m & 1) != 0; });
     if (static_cast<std::size_t>(share) == sent.size() ||
-        static_cast<double>(share) > params_.max_share * static_cast<double>(sent.size())) {
+        static_cast<double>(share) > params_.max_share * static_cast<double>(sent.size()) ||
+        (share == 0 && !params_.empty_children)) {
       return false;
     }
   }
@@ -66,12 +71,12 @@ void LdsmTree::fit(const LdsmExamples& examples, LdsmTrainer& trainer, const Sto
 
   std::vector<std::vector<std::uint32_t>> reached(1);  // I of each leaf
   reached[0] = std::move(all);
-  // The heaviest leaf first; of equals, the oldest.
-  std::priority_queue<std::pair<double, std::int64_t>> heaviest;
-  heaviest.emplace(nodes_[0].weight, 0);
-  while (!heaviest.empty() && has_room()) {
-    const auto node = static_cast<std::uint32_t>(-heaviest.top().second);
-    heaviest.pop();
+  // The leaf of highest priority first; of equals, the oldest.
+  std::priority_queue<std::pair<double, std::int64_t>> first;
+  first.emplace(nodes_[0].weight, 0);
+  while (!first.empty() && has_room()) {
+    const auto node = static_cast<std::uint32_t>(-first.top().second);
+    first.pop();
     const std::vector<std::uint32_t> ids = std::move(reached[node]);
     if (!split(node, examples, ids, trainer, stop)) {
       if (stop()) return;
@@ -88,7 +93,7 @@ void LdsmTree::fit(const LdsmExamples& examples, LdsmTrainer& trainer, const Sto
     for (std::uint32_t child = children; child < nodes_.size(); ++child) {
       count_all(nodes_[child], examples.all, reached[child]);
       if (reached[child].size() >= std::max<std::size_t>(2, params_.min_leaf)) {
-        heaviest.emplace(nodes_[child].weight, -static_cast<std::int64_t>(child));
+        first.emplace(priority(nodes_[child]), -static_cast<std::int64_t>(child));
       }
     }
     note_reached(nodes_[node]);

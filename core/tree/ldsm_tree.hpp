@@ -41,8 +41,8 @@ class LdsmTree {
     std::vector<std::uint64_t> recent{};  // a leaf's examples that are still at hand, by number
   };
 
-  // Grows the tree on all examples: the heaviest leaf is split next (Algorithm 2). A tree that is
-  // stopped has fewer nodes.
+  // Grows the tree on all examples: the leaf of highest priority is split next (Algorithm 2). A tree
+  // that is stopped has fewer nodes.
   void fit(const LdsmExamples& examples, LdsmTrainer& trainer, const StopRequested& stop);
 
   // Takes one more example down the tree, teaching the nodes on its way, and splits the leaves
@@ -81,6 +81,7 @@ class LdsmTree {
   void count(Node& node, const LdsmExample& x);
   void count_all(Node& node, std::span<const LdsmExample> all, std::span<const std::uint32_t> ids);
   void note_reached(Node& node) const;
+  double priority(const Node& leaf) const;
   unsigned direction(const Node& node, const LdsmExample& x) const;
   bool split(std::uint32_t node, const LdsmExamples& examples,
              std::span<const std::uint32_t> places, LdsmTrainer& trainer,

@@ -31,8 +31,8 @@ std::uint32_t LomTree::add_node() {
   return v;
 }
 
-// A regressor's place is below its parent's, unless that is taken: recycled nodes keep theirs, and
-// one may have passed to a node that has had other children.
+// A regressor's place is below its parent's, unless that is taken: regressors pass from recycled
+// nodes to others.
 void LomTree::add_regressor(std::uint32_t v) {
   if (regressor_[v] != none) return;
   const std::uint32_t parent = parent_[v];
@@ -79,7 +79,8 @@ void LomTree::update_c(std::uint32_t v) {
 }
 
 // Swap: the smallest leaf s and its parent leave their place to s's sibling and become the
-// children of v. If the parent is the root, the sibling becomes the root.
+// children of v. If the parent is the root, the sibling becomes the root. The parent's regressor is
+// v's from then on, so that there are as many as inner nodes.
 void LomTree::swap(std::uint32_t v) {
   std::uint32_t s = root_;
   while (!is_leaf(s)) s = smallest_[left_[s]] == smallest_[s] ? left_[s] : right_[s];
@@ -95,12 +96,9 @@ void LomTree::swap(std::uint32_t v) {
     right_[gpa] = sib;
   }
   update_c(sib);
-  if (regressor_[sib] == none) {  // with pa's place goes its regressor, which is that place's
-    std::swap(regressor_[sib], regressor_[pa]);
-    bank_.zero(regressor_[sib]);
-  }
   set_node(s);
   set_node(pa);
+  if (regressor_[v] == none) std::swap(regressor_[v], regressor_[pa]);
   adopt(v, s, pa);
   if (++swaps_ > nodes()) forget_recycled();
 }

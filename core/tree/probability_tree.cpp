@@ -78,8 +78,7 @@ void ProbabilityTree::ask(std::uint32_t node, const Example& x, float* p) const 
 }
 
 // Formula (4) for all children at once. With t = 2 r - 1 it is the Walsh-Hadamard transform of t
-// divided by k, as C r + (1 - C)(1 - r) = (1 + (2C - 1) t) / 2. Estimates that are not positive
-// are lifted, and the children there are made to sum to one.
+// divided by k, as C r + (1 - C)(1 - r) = (1 + (2C - 1) t) / 2.
 void ProbabilityTree::child_probabilities(std::uint32_t node, const Example& x, float* p) const {
   const std::size_t k = params_.arity;
   ask(node, x, p);
@@ -97,11 +96,15 @@ void ProbabilityTree::child_probabilities(std::uint32_t node, const Example& x, 
     }
   }
   const std::uint32_t* child = children(node);
+  const bool formula = params_.estimates == Estimates::formula;
+  const float least = formula ? -1.0f : smallest_probability;
+  const float absent = formula ? -std::numeric_limits<float>::infinity() : 0.0f;
   float total = 0.0f;
   for (std::size_t c = 0; c < k; ++c) {
-    p[c] = child[c] == none ? 0.0f : std::max(p[c] / static_cast<float>(k), smallest_probability);
+    p[c] = child[c] == none ? absent : std::max(p[c] / static_cast<float>(k), least);
     total += p[c];
   }
+  if (params_.estimates != Estimates::shares) return;
   for (std::size_t c = 0; c < k; ++c) p[c] /= total;
 }
 
@@ -219,6 +222,9 @@ void ProbabilityTree::rank(std::size_t k, Scratch& scratch) const {
                                                   : params_.search_budget * k;
   if (params_.greedy && k == 1) budget = 0;
   const std::vector<float>& p = scratch.values;  // of the children of the node last looked at
+  const float least = params_.estimates == Estimates::formula ? smallest_probability : 0.0f;
+  const auto log = [least](float q) { return std::log(std::max(q, least)); };
+  const std::size_t begin = scratch.ranked.size();
   open.assign(1, {0.0f, 0});
   while (!open.empty() && scratch.ranked.size() < k) {
     const bool walking = params_.greedy && scratch.ranked.empty();
@@ -239,11 +245,11 @@ void ProbabilityTree::rank(std::size_t k, Scratch& scratch) const {
     for (std::size_t c = 0; c < params_.arity; ++c) {
       const std::uint32_t child = children(best.node)[c];
       if (child == none || (c == likeliest ? walking : budget == 0)) continue;
-      open.push_back({best.log_probability + std::log(p[c]), child});
+      open.push_back({best.log_probability + log(p[c]), child});
       std::push_heap(open.begin(), open.end(), less_probable);
     }
     if (walking) {  // next, wherever it would be in the heap
-      open.push_back({best.log_probability + std::log(p[likeliest]),
+      open.push_back({best.log_probability + log(p[likeliest]),
                       children(best.node)[likeliest]});
     }
     if (!walking && budget > 0 && --budget == 0) {
@@ -251,6 +257,14 @@ void ProbabilityTree::rank(std::size_t k, Scratch& scratch) const {
       std::make_heap(open.begin(), open.end(), less_probable);
     }
   }
+  if (params_.estimates == Estimates::formula) rank_by_formula(scratch, begin);
+}
+
+// Gives the labels found, which were searched for by estimates above zero, what the formulas say.
+void ProbabilityTree::rank_by_formula(Scratch& scratch, std::size_t begin) const {
+  const std::span found = std::span(scratch.ranked).subspan(begin);
+  for (ScoredLabel& one : found) one.score = probability_of(one.label, scratch);
+  std::sort(found.begin(), found.end(), better);
 }
 
 TreeView ProbabilityTree::view() const {

@@ -16,6 +16,10 @@ namespace labeltree {
 // Where a new label goes: by Algorithm 3, to a random child, or to the child with fewest leaves.
 enum class TreeShape { online, random, balanced };
 
+// What a node makes of formula (4), which may be negative: probabilities that sum to one, none of them
+// zero; none of them zero; or nothing, as printed.
+enum class Estimates { shares, clipped, formula };
+
 struct ProbabilityTreeParams {
   Rule rule;
   TreeShape shape = TreeShape::online;
@@ -28,6 +32,7 @@ struct ProbabilityTreeParams {
   // The filter tree (Beygelzimer, Langford & Ravikumar 2009): a node learns from an example only
   // if all nodes below it on the label's path would have sent the example to the label.
   bool filter = false;
+  Estimates estimates = Estimates::shares;
 };
 
 class ProbabilityTree : public TreeLearner {
@@ -65,6 +70,7 @@ class ProbabilityTree : public TreeLearner {
   void train(std::uint32_t node, std::size_t child, const Example& x, float weight);
   std::size_t likeliest_child(std::uint32_t node, const Example& x, Scratch& scratch) const;
   std::size_t choose_child(std::uint32_t node, const Example& x, Scratch& scratch);
+  void rank_by_formula(Scratch& scratch, std::size_t begin) const;
   void insert(LabelId y, const Example& x, float weight, Scratch& scratch);
 
   ProbabilityTreeParams params_;

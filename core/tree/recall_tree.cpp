@@ -77,10 +77,11 @@ double RecallTree::entropy_with(std::uint32_t node, LabelId y, double weight) co
   return std::log2(total) - (c_log_c_[node] - c_log_c(c) + c_log_c(c + weight)) / total;
 }
 
-// Equation (1). An example that passes n times counts once: repetition tightens no bound.
+// Equation (1). An example that passes n times counts once: repetition tightens no bound. As printed
+// it counts n times.
 double RecallTree::recall_bound(std::uint32_t node) const {
   if (total_[node] == 0.0) return -std::numeric_limits<double>::infinity();
-  const double m = total_[node] / static_cast<double>(passes_);
+  const double m = total_[node] / static_cast<double>(params_.recount ? 1 : passes_);
   const double r = std::min(1.0, top_[node].sum(candidate_count()) / total_[node]);
   return r - std::sqrt(params_.bound * r * (1.0 - r) / m) - params_.bound / m;
 }
@@ -89,9 +90,19 @@ bool RecallTree::stops(std::uint32_t node, std::uint32_t child) const {
   return params_.stop == StopRule::bernstein && recall_bound(node) > recall_bound(child);
 }
 
+// How many bits the children's examples need less if an example goes left than if it goes right. As
+// printed, its own are left out: the children have the shares that they had before it.
+double RecallTree::bits_saved_by_left(std::uint32_t node, LabelId y, double weight) const {
+  const std::uint32_t l = left_[node], r = right_[node];
+  const double more = params_.importance == Importance::average ? 0.0 : weight;
+  const double if_left = (total_[l] + more) * entropy_with(l, y, weight) + total_[r] * entropy(r);
+  const double if_right = total_[l] * entropy(l) + (total_[r] + more) * entropy_with(r, y, weight);
+  return (if_right - if_left) / weight;
+}
+
 // Algorithm 3: learn to send the example where the children's entropy becomes lower. f(x) > 0 goes
-// left. The importance is the number of bits saved in all; the printed average over the node's
-// examples shrinks as the node grows, and its router stops learning long before it is good.
+// left; with the sign as printed it would go where the entropy becomes higher. The printed importance
+// shrinks as the node grows, and its router stops learning long before it is good.
 void RecallTree::update_router(const Example& x, LabelId y, float weight, std::uint32_t node,
                                std::uint32_t root) {
   const std::uint32_t l = left_[node], r = right_[node];
@@ -102,17 +113,16 @@ void RecallTree::update_router(const Example& x, LabelId y, float weight, std::u
     const std::uint32_t index = node_labels_.guess(child, y);
     if (index != NodeLabels::absent) __builtin_prefetch(&node_label_count_[index]);
   }
-  const double if_left = (total_[l] + weight) * entropy_with(l, y, weight) + total_[r] * entropy(r);
-  const double if_right = total_[l] * entropy(l) + (total_[r] + weight) * entropy_with(r, y, weight);
-  const double bits = (if_right - if_left) / weight;
+  const double bits = bits_saved_by_left(node, y, weight);
   if (std::abs(bits) < 1e-6) return;  // rounding, which an adaptive step would blow up
   bool go_left = bits > 0.0;
   if (root > 0 && count(l, y) == 0.0 && count(r, y) == 0.0) {
     // Further trees differ from the first in where a label starts.
     go_left = mix64(std::uint64_t{node} << 32 | y) >> 63;
   }
+  const double examples = params_.importance == Importance::average ? total_[node] : 1.0;
   bank_.learn(router_[node], x, p, go_left ? 1.0f : -1.0f,
-              weight * static_cast<float>(std::abs(bits)), params_.router);
+              weight * static_cast<float>(std::abs(bits) / examples), params_.router);
 }
 
 void RecallTree::update_candidates(LabelId y, float weight, std::uint32_t node) {

@@ -22,6 +22,10 @@ enum class StopRule { bernstein, fit };
 // What the scorers are told of the way an example took: all nodes, the last one, or nothing.
 enum class PathFeatures { path, node, none };
 
+// How much an example counts to a router: the bits that it saves in all, or, as printed, by how much
+// it changes the average over the node's examples.
+enum class Importance { total, average };
+
 struct RecallTreeParams {
   Rule router;
   Rule scorer;
@@ -36,6 +40,8 @@ struct RecallTreeParams {
   bool randomized = false;     // send examples left with the router's probability while learning
   std::uint64_t seed = 0;
   PathFeatures path_features = PathFeatures::none;
+  Importance importance = Importance::total;
+  bool recount = false;        // count an example in the bound whenever it passes, as printed
 };
 
 class RecallTree : public TreeLearner {
@@ -71,6 +77,7 @@ class RecallTree : public TreeLearner {
   double entropy(std::uint32_t node) const;
   double entropy_with(std::uint32_t node, LabelId y, double weight) const;
   double recall_bound(std::uint32_t node) const;
+  double bits_saved_by_left(std::uint32_t node, LabelId y, double weight) const;
   bool stops(std::uint32_t node, std::uint32_t child) const;
   void update_router(const Example& x, LabelId y, float weight, std::uint32_t node,
                      std::uint32_t root);

@@ -69,6 +69,15 @@ std::tuple<nb::ndarray<nb::numpy, std::int64_t>, nb::ndarray<nb::numpy, LabelId>
 }  // namespace
 
 void bind_ldsm(nb::module_& m) {
+  nb::enum_<LdsmUpdate>(m, "LdsmUpdate")
+      .value("plain", LdsmUpdate::plain)
+      .value("nag", LdsmUpdate::nag);
+  nb::enum_<LdsmPriority>(m, "LdsmPriority")
+      .value("rows", LdsmPriority::rows)
+      .value("labels", LdsmPriority::labels);
+  nb::enum_<LeafShares>(m, "LeafShares")
+      .value("rows", LeafShares::rows)
+      .value("labels", LeafShares::labels);
   nb::class_<LdsmForest, Learner>(m, "LdsmForest", "LdSM: trees over label sets.")
       .def(
           "__init__",
@@ -76,10 +85,12 @@ void bind_ldsm(nb::module_& m) {
              double lambda2, std::size_t trees, std::size_t max_nodes, std::size_t epochs,
              std::size_t min_leaf, std::size_t min_feature_rows, double max_share, float step,
              double idf, std::size_t top_labels, std::size_t split_rows, std::size_t recent_rows, std::uint64_t seed,
-             std::size_t first_tree) {
+             std::size_t first_tree, LdsmUpdate update, bool reorder, LdsmPriority priority,
+             bool empty_children, LeafShares leaf_shares) {
             const LdsmParams params{arity,    lambda1,          lambda2,   trees, max_nodes, epochs,
                                     min_leaf, min_feature_rows, max_share, step,  idf, top_labels,
-                                    split_rows, recent_rows, seed, first_tree};
+                                    split_rows, recent_rows, seed, first_tree, update, reorder, priority,
+                                    empty_children, leaf_shares};
             check(params);
             new (self) LdsmForest(bank, params);
           },
@@ -87,7 +98,9 @@ void bind_ldsm(nb::module_& m) {
           nb::arg("lambda2"), nb::arg("trees"), nb::arg("max_nodes"), nb::arg("epochs"),
           nb::arg("min_leaf"), nb::arg("min_feature_rows"), nb::arg("max_share"),
           nb::arg("step"), nb::arg("idf"), nb::arg("top_labels"), nb::arg("split_rows"), nb::arg("recent_rows"), nb::arg("seed"),
-          nb::arg("first_tree") = 0)
+          nb::arg("first_tree") = 0, nb::arg("update") = LdsmUpdate::plain,
+          nb::arg("reorder") = true, nb::arg("priority") = LdsmPriority::rows,
+          nb::arg("empty_children") = true, nb::arg("leaf_shares") = LeafShares::rows)
       .def("fit", &fit, nb::arg("X"), nb::arg("y"), nb::arg("weight").none(), nb::arg("threads"))
       .def("predict_topk", &predict_topk<LdsmForest>, nb::arg("X"), nb::arg("k"),
            nb::arg("threads"))

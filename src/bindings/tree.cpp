@@ -109,12 +109,16 @@ void bind_tree(nb::module_& m) {
       .value("online", TreeShape::online)
       .value("random", TreeShape::random)
       .value("balanced", TreeShape::balanced);
+  nb::enum_<Estimates>(m, "Estimates")
+      .value("shares", Estimates::shares)
+      .value("clipped", Estimates::clipped)
+      .value("formula", Estimates::formula);
   nb::class_<ProbabilityTree, TreeLearner>(m, "ProbabilityTree", "Conditional probability tree.")
       .def(
           "__init__",
           [](ProbabilityTree* self, const BankParams& params, const Rule& rule, TreeShape shape,
              float alpha, std::size_t arity, std::size_t search_budget, bool copy_leaves,
-             std::uint64_t seed, bool greedy, bool filter) {
+             std::uint64_t seed, bool greedy, bool filter, Estimates estimates) {
             if (!(alpha >= 0.0f && alpha <= 1.0f)) invalid("alpha must be from 0 to 1");
             if (arity < 2 || arity > (1u << 20) || !std::has_single_bit(arity)) {
               invalid("arity is " + std::to_string(arity) +
@@ -124,11 +128,12 @@ void bind_tree(nb::module_& m) {
             if (rule.loss == Loss::hinge) invalid("hinge loss has no probabilities");
             new (self) ProbabilityTree(
                 params, {rule, shape, alpha, arity, search_budget, copy_leaves, seed, greedy,
-                         filter});
+                         filter, estimates});
           },
           nb::arg("params"), nb::arg("rule"), nb::kw_only(), nb::arg("shape"), nb::arg("alpha"),
           nb::arg("arity"), nb::arg("search_budget"), nb::arg("copy_leaves"), nb::arg("seed"),
-          nb::arg("greedy") = false, nb::arg("filter") = false)
+          nb::arg("greedy") = false, nb::arg("filter") = false,
+          nb::arg("estimates") = Estimates::shares)
       .def("label_probability", &label_probability<ProbabilityTree>, nb::arg("X"),
            nb::arg("labels"));
 
@@ -243,25 +248,30 @@ void bind_tree(nb::module_& m) {
       .value("path", PathFeatures::path)
       .value("node", PathFeatures::node)
       .value("none", PathFeatures::none);
+  nb::enum_<Importance>(m, "Importance")
+      .value("total", Importance::total)
+      .value("average", Importance::average);
   nb::class_<RecallTree, TreeLearner>(m, "RecallTree", "The Recall Tree.")
       .def(
           "__init__",
           [](RecallTree* self, const BankParams& params, const Rule& router, const Rule& scorer,
              std::size_t candidates, std::size_t max_depth, std::size_t max_nodes,
              std::size_t trees, float bound, StopRule stop, bool fill, bool always_train,
-             bool randomized, std::uint64_t seed, PathFeatures path_features) {
+             bool randomized, std::uint64_t seed, PathFeatures path_features,
+             Importance importance, bool recount) {
             if (trees < 1) invalid("there must be at least one tree");
             if (candidates > largest_count) invalid("candidates must be below 2^32");
             if (!(bound >= 0.0f)) invalid("bound must not be negative");
             if (max_nodes > largest_count) invalid("max_nodes must be below 2^32");
             new (self) RecallTree(params, {router, scorer, candidates, max_depth, max_nodes, trees,
                                            bound, stop, fill, always_train, randomized, seed,
-                                           path_features});
+                                           path_features, importance, recount});
           },
           nb::arg("params"), nb::arg("router"), nb::arg("scorer"), nb::kw_only(),
           nb::arg("candidates"), nb::arg("max_depth"), nb::arg("max_nodes"), nb::arg("trees"),
           nb::arg("bound"), nb::arg("stop"), nb::arg("fill"), nb::arg("always_train"), nb::arg("randomized"), nb::arg("seed"),
-          nb::arg("path_features"))
+          nb::arg("path_features"), nb::arg("importance") = Importance::total,
+          nb::arg("recount") = false)
       .def_prop_ro("nodes", reading(&RecallTree::nodes))
       .def_prop_ro("candidate_count", reading(&RecallTree::candidate_count));
 }

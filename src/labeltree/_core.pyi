@@ -193,10 +193,25 @@ class LabelTable:
     @property
     def nbytes(self) -> int: ...
 
+class LdsmUpdate(enum.Enum):
+    plain = 0
+
+    nag = 1
+
+class LdsmPriority(enum.Enum):
+    rows = 0
+
+    labels = 1
+
+class LeafShares(enum.Enum):
+    rows = 0
+
+    labels = 1
+
 class LdsmForest(Learner):
     """LdSM: trees over label sets."""
 
-    def __init__(self, params: BankParams, *, arity: int, lambda1: float, lambda2: float, trees: int, max_nodes: int, epochs: int, min_leaf: int, min_feature_rows: int, max_share: float, step: float, idf: float, top_labels: int, split_rows: int, recent_rows: int, seed: int, first_tree: int = 0) -> None: ...
+    def __init__(self, params: BankParams, *, arity: int, lambda1: float, lambda2: float, trees: int, max_nodes: int, epochs: int, min_leaf: int, min_feature_rows: int, max_share: float, step: float, idf: float, top_labels: int, split_rows: int, recent_rows: int, seed: int, first_tree: int = 0, update: LdsmUpdate = LdsmUpdate.plain, reorder: bool = True, priority: LdsmPriority = LdsmPriority.rows, empty_children: bool = True, leaf_shares: LeafShares = LeafShares.rows) -> None: ...
 
     def fit(self, X: Matrix, y: LabelSets, weight: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, threads: int) -> None: ...
 
@@ -424,10 +439,17 @@ class TreeShape(enum.Enum):
 
     balanced = 2
 
+class Estimates(enum.Enum):
+    shares = 0
+
+    clipped = 1
+
+    formula = 2
+
 class ProbabilityTree(TreeLearner):
     """Conditional probability tree."""
 
-    def __init__(self, params: BankParams, rule: Rule, *, shape: TreeShape, alpha: float, arity: int, search_budget: int, copy_leaves: bool, seed: int, greedy: bool = False, filter: bool = False) -> None: ...
+    def __init__(self, params: BankParams, rule: Rule, *, shape: TreeShape, alpha: float, arity: int, search_budget: int, copy_leaves: bool, seed: int, greedy: bool = False, filter: bool = False, estimates: Estimates = Estimates.shares) -> None: ...
 
     def label_probability(self, X: Matrix, labels: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> NDArray[numpy.float32]: ...
 
@@ -488,10 +510,15 @@ class PathFeatures(enum.Enum):
 
     none = 2
 
+class Importance(enum.Enum):
+    total = 0
+
+    average = 1
+
 class RecallTree(TreeLearner):
     """The Recall Tree."""
 
-    def __init__(self, params: BankParams, router: Rule, scorer: Rule, *, candidates: int, max_depth: int, max_nodes: int, trees: int, bound: float, stop: StopRule, fill: bool, always_train: bool, randomized: bool, seed: int, path_features: PathFeatures) -> None: ...
+    def __init__(self, params: BankParams, router: Rule, scorer: Rule, *, candidates: int, max_depth: int, max_nodes: int, trees: int, bound: float, stop: StopRule, fill: bool, always_train: bool, randomized: bool, seed: int, path_features: PathFeatures, importance: Importance = Importance.total, recount: bool = False) -> None: ...
 
     @property
     def nodes(self) -> int: ...

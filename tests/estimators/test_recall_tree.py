@@ -23,6 +23,7 @@ CHANGED = pytest.mark.parametrize(
         ({"max_nodes": 2}, {"candidates": 2}),
         ({"stop": "bernstein"}, {"candidates": 4}),
         ({"bound": 20.0}, {"candidates": 4, "stop": "bernstein"}),
+        ({"importance": "average"}, {"candidates": 4}),
         ({"path_features": "path"}, {"candidates": 4}),
         ({"path_features": "node"}, {"candidates": 4}),
         ({"fill": False}, {"candidates": 4}),
@@ -61,7 +62,7 @@ def core_of(clf):
         trees=p["n_trees"],
         seed=clf.seed_,
         **{name: p[name] for name in ("bound", "stop", "fill", "always_train", "randomized")},
-        path_features=p["path_features"],
+        **{name: p[name] for name in ("path_features", "importance", "recount")},
     )
 
 
@@ -90,6 +91,16 @@ class TestSettings:
         for name, array in clf._learner.state().items():
             np.testing.assert_array_equal(resumed._learner.state()[name], array, name)
         for one, two in zip(clf.predict_topk(X, 5), resumed.predict_topk(X, 5), strict=True):
+            np.testing.assert_array_equal(one, two)
+
+    def test_recount_reaches_the_core_and_is_saved(self, problem, tmp_path):
+        settings = {**BASE, "candidates": 4, "stop": "bernstein"}
+        clf = RecallTreeClassifier(**settings, recount=True).fit(*problem)
+        again = RecallTreeClassifier(**settings).fit(*problem)
+        assert clf.tree_.n_nodes > again.tree_.n_nodes
+        clf.save(tmp_path / "m")
+        resumed = load(tmp_path / "m")
+        for one, two in zip(*(m.predict_topk(problem[0], 5) for m in (clf, resumed)), strict=True):
             np.testing.assert_array_equal(one, two)
 
     @pytest.mark.parametrize(

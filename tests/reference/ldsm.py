@@ -1,5 +1,8 @@
 """LdSM, slow and obvious, with the paper's names: Algorithms 3 to 5, and what partial_fit does.
 
+update="nag" has the steps that the paper names for its regressors, the second algorithm of Ross,
+Mineiro & Langford (2013).
+
 Examples are (x, y, h): a dict of feature: value with the constant feature among them, a list of
 labels, and a weight.
 """
@@ -66,6 +69,32 @@ class Regressors:
                 w[i] += u * v
 
 
+class NormalizedRegressors(Regressors):
+    """M linear models that learn with normalized adaptive gradient steps of logistic loss."""
+
+    def __init__(self, M):
+        super().__init__(M)
+        self.s = defaultdict(float)
+        self.G = [defaultdict(float) for _ in range(M)]
+        self.t = self.N = 0.0
+
+    def train(self, x, s, step, h):
+        for i, v in x.items():
+            if abs(v) > self.s[i]:
+                for w in self.w:
+                    w[i] *= self.s[i] / abs(v)
+                self.s[i] = abs(v)
+        self.t += h
+        self.N += h * sum((v / self.s[i]) ** 2 for i, v in x.items())
+        for m, (w, G, p) in enumerate(zip(self.w, self.G, self.scores(x), strict=True)):
+            slope = 1 / (1 + math.exp(-p)) - (s >> m & 1)
+            for i, v in x.items():
+                g = slope * v
+                G[i] += h * g * g
+                if G[i] > 0:
+                    w[i] -= h * step * math.sqrt(self.t / self.N / G[i]) * g / self.s[i]
+
+
 def route(p, allowed=None):
     """Children with a score above one half, or else the best one."""
     allowed = range(len(p)) if allowed is None else allowed
@@ -79,6 +108,11 @@ class Node:
         self.children = []
         self.regressors = None
         self.I = []  # examples, or numbers of recent ones
+
+    @property
+    def undecided(self):
+        """The labels that reached it, but for the most frequent one."""
+        return self.mass - max(self.histogram.values(), default=0.0)
 
     @property
     def is_leaf(self):
@@ -95,9 +129,11 @@ class Node:
 class Tree:
     def __init__(
         self, *, arity, lambda1, lambda2, max_nodes, epochs, min_leaf, max_share, step, seed,
-        min_feature_rows=1,
+        min_feature_rows=1, empty_children=True, priority="rows", update="plain", reorder=True,
         split_rows=100, recent_rows=10_000,
     ):  # fmt: skip
+        self.empty_children, self.priority = empty_children, priority
+        self.update, self.reorder = update, reorder
         self.M, self.lambda1, self.lambda2 = arity, lambda1, lambda2
         self.max_nodes, self.epochs, self.min_leaf = max_nodes, epochs, min_leaf
         self.max_share, self.step, self.seed = max_share, step, seed
@@ -107,7 +143,8 @@ class Tree:
 
     def train_regressors(self, examples, rate, random):
         """Algorithm 4, with objective and training for every example of every epoch."""
-        regressors = Regressors(self.M)
+        nag = self.update == "nag"
+        regressors = (NormalizedRegressors if nag else Regressors)(self.M)
         rows = Counter(i for x, _, _ in examples for i in x)
         C, t = 0.0, 0.0
         label_count = defaultdict(float)
@@ -115,7 +152,7 @@ class Tree:
         label_P = defaultdict(lambda: [0.0] * self.M)
         examples = list(examples)
         for epoch in range(self.epochs):
-            if epoch > 0:
+            if epoch > 0 and self.reorder:
                 random = shuffle(examples, random)
             for x, y, h in examples:
                 if not y:
@@ -129,7 +166,10 @@ class Tree:
                     self.M, self.lambda1, self.lambda2, C, P, label_count, label_P, y, h
                 )
                 t += h
-                regressors.train(x, s, self.step * rate**2 * h / math.sqrt(t))
+                if nag:
+                    regressors.train(x, s, self.step, h)
+                else:
+                    regressors.train(x, s, self.step * rate**2 * h / math.sqrt(t))
                 for m, p in enumerate(regressors.scores(x)):
                     pred = min(max(p, 0.0), 1.0)
                     P[m] = ((C - mass) * P[m] + mass * pred) / C
@@ -146,6 +186,8 @@ class Tree:
         for m in range(self.M):
             share = sum(m in s for s in sent) / len(sent)
             if share == 1 or share > self.max_share:
+                return None
+            if share == 0 and not self.empty_children:
                 return None
         for w in regressors.w:
             for i in w:
@@ -167,7 +209,8 @@ class Tree:
             root.count(example)
         waiting = [root]
         while waiting and self.has_room():
-            node = max(waiting, key=lambda n: n.weight)  # of equals, the first
+            first = "weight" if self.priority == "rows" else "undecided"
+            node = max(waiting, key=lambda n: getattr(n, first))  # of equals, the first
             waiting.remove(node)
             sent = self.split(node, node.I, rate, scale)
             if sent is None:
@@ -260,8 +303,8 @@ class Tree:
 class Forest:
     """Rows are dicts of feature: value, of unit scale; labels are numbers."""
 
-    def __init__(self, *, trees, seed, idf=0.0, **params):
-        self.idf = idf
+    def __init__(self, *, trees, seed, idf=0.0, leaf_shares="rows", **params):
+        self.idf, self.leaf_shares = idf, leaf_shares
         self.trees = [
             Tree(seed=mix64((seed * 0x9E3779B97F4A7C15 + t + 1) % 2**64), **params)
             for t in range(trees)
@@ -308,12 +351,16 @@ class Forest:
         self.end += 1
 
     def probabilities(self, x):
-        """The mean over leaves and trees of the share of a leaf's examples that have each label."""
+        """The mean over leaves and trees of the share of a leaf's examples that have each label.
+
+        Or, by labels, of the share that each has of them.
+        """
         total = defaultdict(float)
         for tree in self.trees:
             leaves = tree.leaves({**x, CONSTANT: 1.0})
             for leaf in leaves:
+                of = leaf.weight if self.leaf_shares == "rows" else leaf.mass
                 for k, count in leaf.histogram.items():
                     if count > 0:
-                        total[k] += count / leaf.weight / len(leaves) / len(self.trees)
+                        total[k] += count / of / len(leaves) / len(self.trees)
         return dict(total)

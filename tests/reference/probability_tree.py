@@ -34,6 +34,17 @@ def pecoc(r, y):
     return 2 * sum(terms) / len(terms) - 1
 
 
+def child_estimates(r, slots, estimates):
+    """P(child | x) of the children there are, from estimates r of all halves."""
+    q = {slot: pecoc(r, slot) for slot in slots}
+    if estimates == "formula":
+        return q
+    q = {slot: min(max(value, SMALLEST), 1.0) for slot, value in q.items()}
+    if estimates == "clipped":
+        return q
+    return {slot: value / sum(q.values()) for slot, value in q.items()}
+
+
 def regress(regressor, x):
     """A regressor's estimate of the probability of its half."""
     p = regressor.predict(x)
@@ -66,8 +77,10 @@ class ProbabilityTree:
     """Rows are dicts of feature: value; labels can be anything."""
 
     def __init__(
-        self, rule, scale, *, shape="online", alpha=0.6, arity=2, copy_leaves=False, seed=0
-    ):
+        self, rule, scale, *, shape="online", alpha=0.6, arity=2, copy_leaves=False, seed=0,
+        estimates="shares",
+    ):  # fmt: skip
+        self.estimates = estimates
         self.rule, self.shape, self.alpha, self.arity = rule, shape, alpha, arity
         self.copy_leaves, self.random = copy_leaves, seed
         self.bank = LinearBank(scale)
@@ -96,8 +109,7 @@ class ProbabilityTree:
 
     def child_probabilities(self, node, x):
         r = [1.0] + [regress(node.regressors[row], x) for row in range(1, self.arity)]
-        q = {slot: max(pecoc(r, slot), SMALLEST) for slot in node.children}
-        return {slot: value / sum(q.values()) for slot, value in q.items()}
+        return child_estimates(r, node.children, self.estimates)
 
     def path(self, label):
         """List the steps to a label, from its leaf up: (node, child taken)."""
@@ -160,7 +172,10 @@ class ProbabilityTree:
         return math.prod(self.child_probabilities(node, x)[child] for node, child in self.path(y))
 
     def topk(self, x, k):
-        """Search best first; of equals, which rounding may tell apart, the oldest node first."""
+        """Search best first; of equals, which rounding may tell apart, the oldest node first.
+
+        By formula (4) alone a child may be impossible, or more: it is then looked for last.
+        """
         found = []
         open_nodes = [(0.0, 0, 1.0)] if self.nodes else []
         while open_nodes and len(found) < k:
@@ -170,7 +185,10 @@ class ProbabilityTree:
                 found.append((node.label, probability))
                 continue
             for slot, p in self.child_probabilities(node, x).items():
-                q = probability * p
+                q = probability * max(p, SMALLEST)
                 entry = (-round(math.log(q), 5), node.children[slot].number, q)
                 heapq.heappush(open_nodes, entry)
+        if self.estimates == "formula":
+            found = [(label, self.label_probability(x, label)) for label, _ in found]
+            found.sort(key=lambda one: (-round(one[1], 6), one[0]))
         return found

@@ -1,7 +1,7 @@
 """The Recall Tree, slow and obvious: Algorithms 1 to 4, with labeltree's additions.
 
-As in the core, the importance of a router's example is the number of bits saved, not their
-average over the node's examples, and there are no path features.
+What the paper prints is importance="average", recount=True, stop="bernstein", one tree, no fill,
+no always_train and path_features="path".
 """
 
 import math
@@ -80,6 +80,8 @@ class RecallTree:
         randomized=False,
         seed=0,
         path_features="none",
+        importance="total",
+        recount=False,
     ):
         self.router, self.scorer = router, scorer
         self.fixed_candidates, self.bound = candidates, bound
@@ -88,6 +90,7 @@ class RecallTree:
         self.stop, self.fill, self.always_train = stop, fill, always_train
         self.randomized, self.random = randomized, seed
         self.path_features = path_features
+        self.importance, self.recount = importance, recount
         self.bank = LinearBank(scale)
         self.nodes = []
         self.roots = [self.add_node(0) for _ in range(trees)]
@@ -121,25 +124,30 @@ class RecallTree:
     def stops(self, node, child):
         if self.stop == "fit":
             return False
+        again = 1 if self.recount else self.passes
         bounds = [
-            recall_bound(n.recall(self.F), n.total / self.passes, self.bound)
-            if n.total
-            else -math.inf
+            recall_bound(n.recall(self.F), n.total / again, self.bound) if n.total else -math.inf
             for n in (node, child)
         ]
         return bounds[0] > bounds[1]
 
     def update_router(self, x, y, h, node, root):
         left, right = node.left, node.right
-        if_left = (left.total + h) * left.entropy_with(y, h) + right.total * right.entropy()
-        if_right = left.total * left.entropy() + (right.total + h) * right.entropy_with(y, h)
+        if self.importance == "average":  # Algorithm 3, but for the sign
+            if_left = left.total * left.entropy_with(y, h) + right.total * right.entropy()
+            if_right = left.total * left.entropy() + right.total * right.entropy_with(y, h)
+            examples = node.total
+        else:
+            if_left = (left.total + h) * left.entropy_with(y, h) + right.total * right.entropy()
+            if_right = left.total * left.entropy() + (right.total + h) * right.entropy_with(y, h)
+            examples = 1
         bits = (if_right - if_left) / h
         if abs(bits) < 1e-6:
             return
         go_left = bits > 0
         if root.number > 0 and y not in left.counts and y not in right.counts:
             go_left = mix64(node.number << 32 | y) >> 63
-        node.router.learn_observed(x, 1.0 if go_left else -1.0, h * abs(bits))
+        node.router.learn_observed(x, 1.0 if go_left else -1.0, h * abs(bits) / examples)
 
     def update_regressors(self, x, y, h, candidates):
         if y not in candidates:

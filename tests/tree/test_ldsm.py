@@ -31,10 +31,27 @@ PARAMS = {
 }
 
 
+PUBLISHED = {
+    "update": "nag",
+    "step": 0.3,
+    "reorder": False,
+    "priority": "labels",
+    "max_share": 1.0,
+    "empty_children": False,
+    "min_feature_rows": 1,
+    "leaf_shares": "labels",
+}
+CHOICES = {
+    "update": _core.LdsmUpdate,
+    "priority": _core.LdsmPriority,
+    "leaf_shares": _core.LeafShares,
+}
+
+
 def make_core(labels, features, *, top_labels=0, scale="none", **params):
-    core = _core.LdsmForest(
-        core_bank(features, scale=scale), top_labels=top_labels, **{**PARAMS, **params}
-    )
+    params = {**PARAMS, **params}
+    params.update({name: CHOICES[name][params[name]] for name in CHOICES if name in params})
+    core = _core.LdsmForest(core_bank(features, scale=scale), top_labels=top_labels, **params)
     core.resize(labels)
     return core
 
@@ -138,6 +155,30 @@ class TestReference:
         assert sum(len(tree.nodes) > 1 for tree in reference.trees) > 0
         assert_same_trees(core, reference, arity)
         assert_same_probabilities(core, reference, X, labels)
+
+
+@pytest.mark.parametrize("weight", [None, WEIGHTS])
+@pytest.mark.parametrize("arity", [2, 3, 4])
+def test_fit_as_published_decides_as_the_reference(arity, weight):
+    X, sets, labels = problem(100)
+    params = {**PUBLISHED, "arity": arity, "lambda1": 1.0, "lambda2": 2.0}
+    reference = Forest(**{**PARAMS, **params})
+    reference.fit(as_dicts(X), sets, np.ones(len(X)) if weight is None else weight.tolist())
+    core = fit(make_core(labels, 24, **params), X, sets, weight, dense=False)
+    assert len(reference.trees[0].nodes) > 2 * arity
+    assert_same_trees(core, reference, arity)
+    assert_same_probabilities(core, reference, X, labels)
+
+
+@pytest.mark.parametrize("name", [*PUBLISHED])
+def test_each_published_setting_decides_as_the_reference(name):
+    X, sets, labels = problem(100)
+    params = {name: PUBLISHED[name], "lambda2": 2.0}
+    reference = Forest(**{**PARAMS, **params})
+    reference.fit(as_dicts(X), sets, [1.0] * len(X))
+    core = fit(make_core(labels, 24, **params), X, sets, dense=False)
+    assert_same_trees(core, reference, 4)
+    assert_same_probabilities(core, reference, X, labels)
 
 
 def test_features_scaled_by_inverse_frequency_decide_as_the_reference():

@@ -247,7 +247,7 @@ def assert_sound(state, max_nodes):
     inner = sum(child != NONE for child in left)
     assert inner == state["inner"][0] <= max_nodes
     regressors = [model for model in state["regressor"].tolist() if model != NONE]
-    assert len(set(regressors)) == len(regressors) >= inner
+    assert len(set(regressors)) == len(regressors) == inner
 
 
 @settings(max_examples=200)

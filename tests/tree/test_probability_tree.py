@@ -25,6 +25,7 @@ def make_core(
     search_budget=0,
     copy_leaves=False,
     seed=0,
+    estimates="shares",
     **bank,
 ):
     core = _core.ProbabilityTree(
@@ -36,6 +37,7 @@ def make_core(
         search_budget=search_budget,
         copy_leaves=copy_leaves,
         seed=seed,
+        estimates=_core.Estimates[estimates],
     )
     core.resize(labels)
     return core
@@ -116,6 +118,16 @@ class TestReference:
     @pytest.mark.parametrize("layout", ["dense", "hashed"])
     def test_copied_leaves(self, arity, layout):
         self.compare(RULE, arity=arity, layout=layout, alpha=0.2, copy_leaves=True)
+
+    @pytest.mark.parametrize("loss", ["logistic", "squared"])
+    @pytest.mark.parametrize("arity", [2, 4, 8])
+    @pytest.mark.parametrize("estimates", ["clipped", "formula"])
+    def test_estimates(self, loss, arity, estimates):
+        self.compare({**RULE, "loss": loss}, arity=arity, estimates=estimates)
+
+    def test_as_published(self):
+        published = {**RULE, "loss": "squared", "min_gradient": 0.0}
+        self.compare(published, copy_leaves=True, estimates="formula")
 
     def test_plain_steps(self):
         self.compare({**RULE, "update": "sgd", "step": 0.3, "power": 0.25})

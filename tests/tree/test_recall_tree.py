@@ -13,6 +13,15 @@ from tests.reference.recall_tree import RecallTree as Reference
 from tests.reference.recall_tree import recall_bound
 from tests.tree import NONE, RULE, as_dicts, as_rows, assert_same_state, core_bank, core_rule, learn
 
+PUBLISHED = {
+    "importance": "average",
+    "stop": "bernstein",
+    "recount": True,
+    "fill": False,
+    "always_train": False,
+    "path_features": "path",
+}
+
 
 def make_core(
     labels,
@@ -31,6 +40,8 @@ def make_core(
     randomized=False,
     seed=0,
     path_features="none",
+    importance="total",
+    recount=False,
     **bank,
 ):
     core = _core.RecallTree(
@@ -48,6 +59,8 @@ def make_core(
         randomized=randomized,
         seed=seed,
         path_features=_core.PathFeatures[path_features],
+        importance=_core.Importance[importance],
+        recount=recount,
     )
     core.resize(labels)
     return core
@@ -195,6 +208,16 @@ class TestReference:
     @pytest.mark.parametrize("bound", [0.2, 5.0])
     def test_later_passes_do_not_tighten_the_bound(self, bound):
         self.compare(stop="bernstein", bound=bound, candidates=3, passes=3)
+
+    @pytest.mark.parametrize("weight", [None, 2.5])
+    def test_as_published(self, weight):
+        weight = None if weight is None else np.full(250, weight, np.float32)
+        core = self.compare(**PUBLISHED, candidates=4, passes=3, weight=weight)
+        assert core.nodes > 5
+
+    @pytest.mark.parametrize("stop", ["fit", "bernstein"])
+    def test_importance_as_printed(self, stop):
+        self.compare(stop=stop, importance="average", candidates=4)
 
     @pytest.mark.parametrize("bound", [0.0, 0.2, 5.0])
     def test_bound(self, bound):

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from labeltree import _core
+from labeltree.estimators.published import Published
 from labeltree.estimators.survey import Survey
 from labeltree.estimators.tree import TreeClassifier
 
@@ -66,7 +67,9 @@ class FixedTreeClassifier(TreeClassifier):
     def _make_learner(self) -> _core.ProbabilityTree:
         return self._fixed_tree(arity=2, greedy=True)
 
-    def _fixed_tree(self, *, arity: int, greedy: bool) -> _core.ProbabilityTree:
+    def _fixed_tree(
+        self, *, arity: int, greedy: bool, estimates: str = "shares"
+    ) -> _core.ProbabilityTree:
         return _core.ProbabilityTree(
             self._bank_params(),
             self._rule(self.step_, self._fixed["loss"]),
@@ -78,6 +81,7 @@ class FixedTreeClassifier(TreeClassifier):
             seed=self.seed_,
             greedy=greedy,
             filter=self._filter,
+            estimates=getattr(_core.Estimates, estimates),
         )
 
 
@@ -116,18 +120,23 @@ class FilterTreeClassifier(FixedTreeClassifier):
     _filter: ClassVar[bool] = True
 
 
-class PECOCClassifier(FixedTreeClassifier):
+class PECOCClassifier(Published, FixedTreeClassifier):
     """Probabilistic error-correcting output codes: each regressor learns half of the labels.
 
     One node with a regressor for each row of a Hadamard code; the cost grows with the number of
     labels. The published method needs to know that number: here `max_labels` is the room, and
     labels beyond it go one level deeper, two or more sharing a place in the code.
+    ``PECOCClassifier.published()`` is the algorithm as printed.
 
     Parameters
     ----------
     max_labels : int, default=None
         Room for labels, rounded up to a power of two. None takes the labels of the first batch in
         `fit`, and 256 in `partial_fit`.
+    estimates : {"shares", "clipped", "formula"}, default="shares"
+        What is made of the code's estimates, which may be negative: "shares" are lifted above
+        zero and made to sum to one; "clipped" are lifted only; "formula" leaves them as they are,
+        as published, and probabilities may then be negative.
 
     Examples
     --------
@@ -142,8 +151,11 @@ class PECOCClassifier(FixedTreeClassifier):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **FixedTreeClassifier._parameter_constraints,
         "max_labels": [Interval(Integral, 2, 2**16, closed="both"), None],
+        "estimates": [StrOptions({"shares", "clipped", "formula"})],
     }
     _settled: ClassVar[tuple[str, ...]] = (*FixedTreeClassifier._settled, "arity_")
+    _absent_before: ClassVar[dict[str, Any]] = {"estimates": "shares"}
+    _as_published: ClassVar[dict[str, Any]] = {"estimates": "formula", "min_gradient": 0.0}
     _estimates_probabilities: ClassVar[bool] = True
 
     arity_: int
@@ -152,6 +164,7 @@ class PECOCClassifier(FixedTreeClassifier):
         self,
         *,
         max_labels: int | None = None,
+        estimates: Literal["shares", "clipped", "formula"] = "shares",
         loss: Literal["logistic", "squared"] = "logistic",
         step: float | None = None,
         scale: Literal["auto", "max", "none", "unit", "idf"] = "auto",
@@ -176,6 +189,7 @@ class PECOCClassifier(FixedTreeClassifier):
             n_jobs=n_jobs,
         )
         self.max_labels = max_labels
+        self.estimates = estimates
 
     def _settle(self, survey: Survey, *, streaming: bool) -> None:
         super()._settle(survey, streaming=streaming)
@@ -183,4 +197,4 @@ class PECOCClassifier(FixedTreeClassifier):
         self.arity_ = 1 << (room - 1).bit_length()
 
     def _make_learner(self) -> _core.ProbabilityTree:
-        return self._fixed_tree(arity=self.arity_, greedy=False)
+        return self._fixed_tree(arity=self.arity_, greedy=False, estimates=self._fixed["estimates"])

@@ -15,8 +15,10 @@ from labeltree import _core
 from labeltree.estimators.base import OnlineClassifier
 from labeltree.estimators.locking import reading
 from labeltree.estimators.prediction import Predictor
+from labeltree.estimators.published import Published
 from labeltree.estimators.survey import Batch, Survey
 from labeltree.estimators.tree import TreeClassifier
+from labeltree.labels import Label, Targets
 from labeltree.merging import learners
 from labeltree.merging.shards import Shards
 from labeltree.merging.weighttable import State
@@ -26,7 +28,7 @@ from labeltree.validation import as_threads
 _FEATURE_BITS = 24  # features beyond 2 ** 24 share places
 
 
-class LdSMClassifier(TreeClassifier):
+class LdSMClassifier(Published, TreeClassifier):
     """A forest for label sets: M-ary trees whose leaves remember the labels that reached them.
 
     A node of a tree has M linear regressors, trained to send examples to its children in equal
@@ -35,9 +37,12 @@ class LdSMClassifier(TreeClassifier):
     is the average of the label histograms of the leaves it reaches in all trees (Majzoubi &
     Choromanska 2019).
 
-    `fit` grows the trees as published, from all rows at once: the heaviest leaf is split next.
-    `partial_fit` takes rows one by one: they update the histograms and regressors on their way, and
-    a leaf that has gathered `split_rows` of the most recent rows is split by them.
+    `fit` grows the trees from all rows at once: the heaviest leaf is split next. `partial_fit`
+    takes rows one by one: they update the histograms and regressors on their way, and a leaf that
+    has gathered `split_rows` of the most recent rows is split by them.
+
+    The defaults go beyond the paper where that did better on hold-outs; with
+    ``LdSMClassifier.published()`` `fit` does what the paper prints, by the authors' optimiser.
 
     Where rows have more than 2 ** 24 features, some share a place by hash.
 
@@ -56,17 +61,31 @@ class LdSMClassifier(TreeClassifier):
     lambda2 : float, default=4.0
         How much it counts that an example goes to few children. Values below `lambda1` send
         examples to many leaves, which takes time and blurs the prediction.
+    priority : {"rows", "labels"}, default="rows"
+        Which leaf is split next: that with most rows, or, as published, that whose rows have most
+        labels, its most frequent one not counted.
     min_leaf : int, default=2
         `fit` does not split leaves with fewer rows.
     min_feature_rows : int, default=2
         A node's regressors leave out features that fewer of its rows have; 1 takes all.
     max_share : float, default=0.9
         A split that would send more than this share of the rows to one child is not made.
+    empty_children : bool, default=True
+        Whether a split is made that sends no row to some child. As published it is not.
     top_labels : int, default=None
         How many labels the histogram of a node keeps, the most frequent ones; None keeps all.
+    leaf_shares : {"rows", "labels"}, default="rows"
+        What a leaf predicts of a label: the share of its rows that have it, or, as published, the
+        share of their labels. These sum to one, and are thus smaller, for `threshold`, too.
+    update : {"plain", "nag"}, default="plain"
+        How regressors learn: by plain importance-aware steps of squared loss, or, as published, by
+        normalised adaptive gradient steps of logistic loss. Only plain steps can learn a stream.
+    reorder : bool, default=True
+        Whether each epoch after the first takes a node's rows in a new order. As published all
+        epochs have one.
     step : float, default=2.0
-        Size of the regressors' steps, for rows of average length; that of a node's t-th row is
-        ``step / sqrt(t)``.
+        Size of the regressors' steps. That of a node's t-th row is ``step / sqrt(t)``, for rows of
+        average length, where they are plain.
     idf : float, default=0.0
         Let `fit` train with features whose values are multiplied by a power of their inverse
         document frequency, ``(log(n / n_i) + 0.1) ** idf`` relative to the mean, where n_i of the n
@@ -122,6 +141,11 @@ class LdSMClassifier(TreeClassifier):
         "min_leaf": [Interval(Integral, 1, 2**32 - 1, closed="both")],
         "min_feature_rows": [Interval(Integral, 1, 2**32 - 1, closed="both")],
         "max_share": [Interval(Real, 0, 1, closed="right")],
+        "empty_children": ["boolean"],
+        "priority": [StrOptions({"rows", "labels"})],
+        "leaf_shares": [StrOptions({"rows", "labels"})],
+        "update": [StrOptions({"plain", "nag"})],
+        "reorder": ["boolean"],
         "top_labels": [Interval(Integral, 1, 2**32 - 1, closed="both"), None],
         "step": [Interval(Real, 0, None, closed="neither")],
         "idf": [Interval(Real, 0, None, closed="left")],
@@ -132,6 +156,26 @@ class LdSMClassifier(TreeClassifier):
     _changeable: ClassVar[tuple[str, ...]] = ("threshold", "random_state", "n_jobs")
     _settled: ClassVar[tuple[str, ...]] = ("n_features_in_", "scale_", "seed_")
     _takes_sets: ClassVar[bool] = True
+    _absent_before: ClassVar[dict[str, Any]] = {
+        "priority": "rows",
+        "empty_children": True,
+        "leaf_shares": "rows",
+        "update": "plain",
+        "reorder": True,
+    }
+    _as_published: ClassVar[dict[str, Any]] = {
+        "n_trees": 50,
+        "epochs": 20,
+        "priority": "labels",
+        "min_feature_rows": 1,
+        "max_share": 1.0,
+        "empty_children": False,
+        "leaf_shares": "labels",
+        "update": "nag",
+        "reorder": False,
+        "step": 0.1,
+        "scale": "none",
+    }
     _first_tree = 0  # number of the first, where others are grown elsewhere
     _united: ClassVar[tuple[str, ...]] = ("n_trees",)
 
@@ -144,10 +188,15 @@ class LdSMClassifier(TreeClassifier):
         epochs: int = 5,
         lambda1: float = 2.0,
         lambda2: float = 4.0,
+        priority: Literal["rows", "labels"] = "rows",
         min_leaf: int = 2,
         min_feature_rows: int = 2,
         max_share: float = 0.9,
+        empty_children: bool = True,
         top_labels: int | None = None,
+        leaf_shares: Literal["rows", "labels"] = "rows",
+        update: Literal["plain", "nag"] = "plain",
+        reorder: bool = True,
         step: float = 2.0,
         idf: float = 0.0,
         split_rows: int = 50,
@@ -163,10 +212,15 @@ class LdSMClassifier(TreeClassifier):
         self.epochs = epochs
         self.lambda1 = lambda1
         self.lambda2 = lambda2
+        self.priority = priority
         self.min_leaf = min_leaf
         self.min_feature_rows = min_feature_rows
         self.max_share = max_share
+        self.empty_children = empty_children
         self.top_labels = top_labels
+        self.leaf_shares = leaf_shares
+        self.update = update
+        self.reorder = reorder
         self.step = step
         self.idf = idf
         self.split_rows = split_rows
@@ -258,7 +312,22 @@ class LdSMClassifier(TreeClassifier):
             recent_rows=fixed["recent_rows"],
             seed=self.seed_,
             first_tree=self._first_tree,
+            update=getattr(_core.LdsmUpdate, fixed["update"]),
+            reorder=fixed["reorder"],
+            priority=getattr(_core.LdsmPriority, fixed["priority"]),
+            empty_children=fixed["empty_children"],
+            leaf_shares=getattr(_core.LeafShares, fixed["leaf_shares"]),
         )
+
+    def _require_room(
+        self, targets: Targets, declared: Sequence[Label], *, streaming: bool
+    ) -> None:
+        super()._require_room(targets, declared, streaming=streaming)
+        if streaming and self.update != "plain":
+            raise ValueError(
+                f"update is {self.update!r}, expected 'plain' to learn a stream: only `fit` takes "
+                "the published steps"
+            )
 
     def _unite(self, models: Sequence[Self], state: State) -> None:  # noqa: ARG002
         self._first_tree = 0

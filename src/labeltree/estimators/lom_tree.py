@@ -10,20 +10,23 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from labeltree import _core
+from labeltree.estimators.published import Published
 from labeltree.estimators.tree import TreeClassifier
 
 
-class LOMTreeClassifier(TreeClassifier):
+class LOMTreeClassifier(Published, TreeClassifier):
     """A binary tree that splits its examples in a pure and balanced way; leaves vote.
 
     Each node's regressor learns to send a label to the side on which its average score lies; a
     leaf predicts the label it has seen most. When the tree has all the nodes it may have, the
     least visited leaf and its parent are recycled (Choromanska & Langford 2015, Algorithm 1).
+    ``LOMTreeClassifier.published(max_nodes=T)`` is the algorithm as printed.
 
     Parameters
     ----------
     max_nodes : int, default=None
-        The most inner nodes. None takes 16 for each label learned so far.
+        The most inner nodes (T), each of which has a regressor. None takes 16 for each label
+        learned so far.
     swap_resistance : float, default=4.0
         How much more than the least visited leaf another must have seen to get its nodes. From 4
         on, with a fixed `max_nodes`, no node is recycled more often than log2 of the number of
@@ -72,6 +75,7 @@ class LOMTreeClassifier(TreeClassifier):
         "loss": [StrOptions({"logistic", "squared", "hinge"})],
     }
     _steps: ClassVar[dict[str, float]] = {"sparse": 1.0, "dense": 0.5}
+    _as_published: ClassVar[dict[str, Any]] = {"min_gradient": 0.0}
 
     def __init__(
         self,

@@ -13,6 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from labeltree import _core
 from labeltree.estimators.locking import reading
 from labeltree.estimators.prediction import FORMS
+from labeltree.estimators.published import Published
 from labeltree.estimators.survey import Survey
 from labeltree.estimators.tree import TreeClassifier
 from labeltree.labels import Targets
@@ -21,13 +22,16 @@ from labeltree.merging.shards import Shards
 from labeltree.merging.weighttable import State
 
 
-class ProbabilityTreeClassifier(TreeClassifier):
+class ProbabilityTreeClassifier(Published, TreeClassifier):
     """A tree whose leaves are the labels and whose nodes estimate which child is right.
 
     The probability of a label is the product of the estimates on its path: training follows one
     path, and so does asking for the probability of a given label. The best labels are found by
     best-first search, those of sets level by level. A new label is inserted where it fits and
     where the tree is short (Beygelzimer, Langford, Lifshits, Sorkin & Strehl 2009, Algorithm 3).
+
+    ``ProbabilityTreeClassifier.published()`` is the algorithm as printed, and with the squared loss
+    of the paper's experiments.
 
     Rows may have sets of labels: a node then asks, for each of its eight children, whether any
     label of the row lies below it, and every label has a probability of its own.
@@ -42,6 +46,10 @@ class ProbabilityTreeClassifier(TreeClassifier):
     arity : int, default=8
         Children of a node, a power of two. Above 2 a node has ``arity - 1`` regressors, combined
         as an error-correcting code (PECOC): more work at each node, more robust estimates.
+    estimates : {"shares", "clipped", "formula"}, default="shares"
+        What a node makes of the code's estimates, which may be negative: "shares" are lifted above
+        zero and made to sum to one; "clipped" are lifted only; "formula" leaves them as they are,
+        as published, and probabilities may then be negative. For single labels.
     search_budget : int, default=8
         Nodes that the search may expand for each label asked for; past it only the likeliest child
         is followed. For label sets, the nodes that it expands on each level. 0 sets no limit: the
@@ -90,6 +98,7 @@ class ProbabilityTreeClassifier(TreeClassifier):
         "tree": [StrOptions({"online", "random", "balanced"})],
         "alpha": [Interval(Real, 0, 1, closed="both")],
         "arity": [Interval(Integral, 2, 2**16, closed="both")],
+        "estimates": [StrOptions({"shares", "clipped", "formula"})],
         "search_budget": [Interval(Integral, 0, 2**32 - 1, closed="both")],
         "copy_leaves": ["boolean"],
         "loss": [StrOptions({"logistic", "squared"})],
@@ -99,6 +108,15 @@ class ProbabilityTreeClassifier(TreeClassifier):
     _estimates_probabilities: ClassVar[bool] = True
     _takes_sets: ClassVar[bool] = True
     _steps: ClassVar[dict[str, float]] = {"sparse": 1.5, "sparse sets": 0.5, "dense": 0.4}
+    _absent_before: ClassVar[dict[str, Any]] = {"estimates": "shares"}
+    _as_published: ClassVar[dict[str, Any]] = {
+        "arity": 2,
+        "estimates": "formula",
+        "search_budget": 0,
+        "copy_leaves": True,
+        "loss": "squared",
+        "min_gradient": 0.0,
+    }
 
     def __init__(
         self,
@@ -106,6 +124,7 @@ class ProbabilityTreeClassifier(TreeClassifier):
         tree: Literal["online", "random", "balanced"] = "online",
         alpha: float = 0.8,
         arity: int = 8,
+        estimates: Literal["shares", "clipped", "formula"] = "shares",
         search_budget: int = 8,
         copy_leaves: bool = False,
         loss: Literal["logistic", "squared"] = "logistic",
@@ -123,6 +142,7 @@ class ProbabilityTreeClassifier(TreeClassifier):
         self.tree = tree
         self.alpha = alpha
         self.arity = arity
+        self.estimates = estimates
         self.search_budget = search_budget
         self.copy_leaves = copy_leaves
         self.loss = loss
@@ -144,7 +164,12 @@ class ProbabilityTreeClassifier(TreeClassifier):
 
     def _require_for_sets(self) -> None:
         """Refuse what makes no sense where a node asks about each of its eight children."""
-        needed = {"arity": (8,), "tree": ("online", "balanced"), "loss": ("logistic",)}
+        needed = {
+            "arity": (8,),
+            "estimates": ("shares",),
+            "tree": ("online", "balanced"),
+            "loss": ("logistic",),
+        }
         for name, values in needed.items():
             if getattr(self, name) not in values:
                 raise ValueError(
@@ -186,6 +211,7 @@ class ProbabilityTreeClassifier(TreeClassifier):
             search_budget=fixed["search_budget"],
             copy_leaves=fixed["copy_leaves"],
             seed=self.seed_,
+            estimates=getattr(_core.Estimates, fixed["estimates"]),
         )
 
     def _merge_states(self, shards: Shards) -> State:

@@ -11,20 +11,19 @@ from scipy.special import expit
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from labeltree import _core
+from labeltree.estimators.published import Published
 from labeltree.estimators.tree import TreeClassifier
 
 
-class RecallTreeClassifier(TreeClassifier):
+class RecallTreeClassifier(Published, TreeClassifier):
     """Trees that find a few candidate labels, and one scorer per label to decide among them.
 
     Every node counts the labels that reach it; where an example's descent ends, the most frequent
     ones are its candidates, and only their scorers are asked, and taught (Daumé, Karampatziakis,
     Langford & Mineiro 2017).
 
-    The defaults go beyond the paper where that did better on hold-outs. The published algorithm
-    is ``stop="bernstein", fill=False, always_train=False, n_trees=1``; in any case routers learn
-    with the bits that an example saves as importance, not with their average over the node, which
-    shrinks as the node grows.
+    The defaults go beyond the paper where that did better on hold-outs;
+    ``RecallTreeClassifier.published()`` is the algorithm as printed.
 
     Parameters
     ----------
@@ -44,6 +43,13 @@ class RecallTreeClassifier(TreeClassifier):
         bound on recall is better than its child's.
     bound : float, default=1.0
         The factor of that lower bound (lambda).
+    recount : bool, default=False
+        Whether an example counts in that bound each time that it is learned, as published, or once
+        however many passes there are.
+    importance : {"total", "average"}, default="total"
+        How much an example counts to a router: "total" is the number of bits that it saves,
+        "average", as published, what this changes in the average over the node's examples. That
+        shrinks as the node grows, and routers soon stop learning.
     path_features : {"path", "node", "none"}, default="none"
         Which nodes on an example's way are features of the scorers: all, the last one, or none.
     fill : bool, default=True
@@ -89,6 +95,8 @@ class RecallTreeClassifier(TreeClassifier):
         "max_nodes": [Interval(Integral, 1, 2**31, closed="both"), None],
         "stop": [StrOptions({"fit", "bernstein"})],
         "bound": [Interval(Real, 0, None, closed="left")],
+        "recount": ["boolean"],
+        "importance": [StrOptions({"total", "average"})],
         "path_features": [StrOptions({"path", "node", "none"})],
         "fill": ["boolean"],
         "always_train": ["boolean"],
@@ -96,9 +104,13 @@ class RecallTreeClassifier(TreeClassifier):
         "scorer_step": [Interval(Real, 0, None, closed="neither")],
     }
     _steps: ClassVar[dict[str, float]] = {"sparse": 1.0, "dense": 0.25}
+    _absent_before: ClassVar[dict[str, Any]] = {"recount": False, "importance": "total"}
     _as_published: ClassVar[dict[str, Any]] = {
         "n_trees": 1,
+        "max_nodes": 2**31,
         "stop": "bernstein",
+        "recount": True,
+        "importance": "average",
         "path_features": "path",
         "fill": False,
         "always_train": False,
@@ -114,6 +126,8 @@ class RecallTreeClassifier(TreeClassifier):
         max_nodes: int | None = None,
         stop: Literal["fit", "bernstein"] = "fit",
         bound: float = 1.0,
+        recount: bool = False,
+        importance: Literal["total", "average"] = "total",
         path_features: Literal["path", "node", "none"] = "none",
         fill: bool = True,
         always_train: bool = True,
@@ -135,6 +149,8 @@ class RecallTreeClassifier(TreeClassifier):
         self.max_nodes = max_nodes
         self.stop = stop
         self.bound = bound
+        self.recount = recount
+        self.importance = importance
         self.path_features = path_features
         self.fill = fill
         self.always_train = always_train
@@ -167,6 +183,8 @@ class RecallTreeClassifier(TreeClassifier):
             randomized=fixed["randomized"],
             seed=self.seed_,
             path_features=getattr(_core.PathFeatures, fixed["path_features"]),
+            importance=getattr(_core.Importance, fixed["importance"]),
+            recount=fixed["recount"],
         )
 
     def _topk(self, matrix: _core.Matrix, k: int) -> tuple[NDArray[np.uint32], NDArray[np.float32]]:

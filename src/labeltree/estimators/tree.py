@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from numbers import Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -37,28 +37,11 @@ class TreeClassifier(OnlineClassifier):
     }
     _settled: ClassVar[tuple[str, ...]] = (*OnlineClassifier._settled, "step_", "seed_")
     _steps: ClassVar[dict[str, float]]  # for sparse rows, those with label sets, and dense rows
-    _as_published: ClassVar[dict[str, Any]] = {}  # the parameters that the paper settles
 
     step: float | None
     threshold: float  # of those that take sets
     step_: float
     seed_: int
-
-    @classmethod
-    def published(cls, **others: Any) -> Self:
-        """Return an estimator that does what the paper prints, where the defaults go beyond it.
-
-        Parameters
-        ----------
-        **others
-            Parameters that the paper leaves open, or that are to differ from it.
-
-        Returns
-        -------
-        estimator
-            Not fitted.
-        """
-        return cls(**{**cls._as_published, **others})
 
     @abstractmethod
     def _make_learner(self) -> _core.TreeLearner | _core.LdsmForest:
