@@ -53,6 +53,7 @@ class RecallTree : public TreeLearner {
   TreeView view() const override;
   std::size_t nodes() const { return left_.size(); }
   std::size_t candidate_count() const;
+  double recall_bound(std::uint32_t node) const;  // equation (1)
 
  protected:
   void start_pass(bool again, std::size_t rows, bool more) override {
@@ -76,7 +77,6 @@ class RecallTree : public TreeLearner {
   double count(std::uint32_t node, LabelId y) const;
   double entropy(std::uint32_t node) const;
   double entropy_with(std::uint32_t node, LabelId y, double weight) const;
-  double recall_bound(std::uint32_t node) const;
   double bits_saved_by_left(std::uint32_t node, LabelId y, double weight) const;
   bool stops(std::uint32_t node, std::uint32_t child) const;
   void update_router(const Example& x, LabelId y, float weight, std::uint32_t node,

@@ -273,5 +273,16 @@ void bind_tree(nb::module_& m) {
           nb::arg("path_features"), nb::arg("importance") = Importance::total,
           nb::arg("recount") = false)
       .def_prop_ro("nodes", reading(&RecallTree::nodes))
-      .def_prop_ro("candidate_count", reading(&RecallTree::candidate_count));
+      .def_prop_ro("candidate_count", reading(&RecallTree::candidate_count))
+      .def(
+          "recall_bounds",
+          [](const RecallTree& self) {
+            Reading lock(self.lock());
+            std::vector<double> bounds;
+            for (std::uint32_t node = 0; node < self.nodes(); ++node) {
+              bounds.push_back(self.recall_bound(node));
+            }
+            return copy_to_numpy(bounds.data(), bounds.size());
+          },
+          "The lower bound on each node's recall.");
 }

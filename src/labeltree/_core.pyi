@@ -525,3 +525,6 @@ class RecallTree(TreeLearner):
 
     @property
     def candidate_count(self) -> int: ...
+
+    def recall_bounds(self) -> NDArray[numpy.float64]:
+        """The lower bound on each node's recall."""

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from labeltree import _core
 from labeltree.datasets import make_multiclass
-from tests.reference.ldsm import Forest, Tree, objective
+from tests.reference.ldsm import Forest, objective
 from tests.tree import NONE, as_dicts, as_rows, assert_same_state, core_bank
 
 PARAMS = {
@@ -329,32 +329,6 @@ class TestForest:
         X, sets, labels = problem()
         nodes = Nodes(fit(make_core(labels, 24), X, sets, np.full(len(X), 2.0)), 4)
         assert nodes.state["weight"][0] == 2 * len(X)
-
-    def test_a_split_never_raises_the_error(self):
-        """Lemma 8: r-level error on the training set, where no example goes two ways."""
-        X, y = make_multiclass(300, 12, n_features=24, nnz=5, noise=0.3)
-        rows = [{**x, "constant": 1.0} for x in as_dicts(X.toarray())]
-        examples = [(x, [int(k), 12 + int(k) % 3], 1.0) for x, k in zip(rows, y, strict=True)]
-        tree = Tree(
-            arity=3, lambda1=1.0, lambda2=4.0, max_nodes=100, epochs=3, min_leaf=2,
-            max_share=0.9, step=2.0, seed=1,
-        )  # fmt: skip
-        tree.fit(examples, rate=0.7, scale={})
-        compared = 0
-        for node in tree.nodes:
-            if node.is_leaf or sum(c.weight for c in node.children) > node.weight:
-                continue
-            shares = {
-                k: [c.histogram[k] / node.weight for c in node.children] for k in node.histogram
-            }
-            if not any(len(set(P)) > 1 for P in shares.values()):  # the weak hypothesis fails
-                continue
-            compared += 1
-            for r in (1, 2):
-                right = sum(sorted(node.histogram.values())[-r:])
-                after = sum(sum(sorted(c.histogram.values())[-r:]) for c in node.children)
-                assert after >= right
-        assert compared > 3
 
 
 class TestOnline:

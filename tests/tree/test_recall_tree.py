@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from labeltree import _core
 from labeltree.datasets import make_multiclass
 from tests.reference.recall_tree import RecallTree as Reference
-from tests.reference.recall_tree import recall_bound
 from tests.tree import NONE, RULE, as_dicts, as_rows, assert_same_state, core_bank, core_rule, learn
 
 PUBLISHED = {
@@ -320,17 +319,6 @@ class TestTree:
         for root in roots:
             assert counts[root].keys() == set(y.tolist())
 
-    @given(trees(), st.floats(0.01, 10))
-    @settings(max_examples=30)
-    def test_bound_is_below_the_recall(self, tree, bound):
-        core, _, _ = tree
-        state = core.state()
-        for total, top in zip(state["total"], top_labels(state), strict=True):
-            if total == 0:
-                continue
-            recall = min(1.0, sum(count for _, count in top[: core.candidate_count]) / total)
-            assert recall_bound(recall, total, bound) < recall
-
     @given(trees())
     @settings(max_examples=60)
     def test_only_learned_labels_are_predicted(self, tree):
@@ -342,20 +330,6 @@ class TestTree:
             assert set(found) <= set(y.tolist())
             assert row[: len(found)] == found
             assert (np.diff(row_scores[: len(found)]) <= 0).all()
-
-    @given(trees())
-    @settings(max_examples=30)
-    def test_children_are_purer_than_what_they_share(self, tree):
-        core, _, _ = tree
-        state = core.state()
-        counts = histograms(state)
-        for left, right in zip(state["left"], state["right"], strict=True):
-            if left == NONE or not counts[left] or not counts[right]:
-                continue
-            a, b = counts[left], counts[right]
-            both = {y: a.get(y, 0) + b.get(y, 0) for y in a.keys() | b.keys()}
-            m, n = sum(a.values()), sum(b.values())
-            assert (m * entropy(a) + n * entropy(b)) / (m + n) <= entropy(both) + 1e-9
 
 
 class TestRouting:

@@ -112,7 +112,6 @@ class ProbabilityTreeClassifier(Published, TreeClassifier):
     _as_published: ClassVar[dict[str, Any]] = {
         "arity": 2,
         "estimates": "formula",
-        "search_budget": 0,
         "copy_leaves": True,
         "loss": "squared",
         "min_gradient": 0.0,
