@@ -92,7 +92,7 @@ def main():
         )
         for workers in options.workers:
             clf, seconds, sent = learn_with(workers, X, y, max(workers, 4))
-            passes = clf.n_passes_ + workers // 2
+            passes = clf.n_passes_ + (workers // 2 if workers > 2 else 0)
             size = clf.contents().arrays["weights"].nbytes * 9 / 8
             plan = 2 * (workers - 1) * size * passes
             print(

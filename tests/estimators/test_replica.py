@@ -23,7 +23,7 @@ def test_replicas_learn_what_whole_models_learn_to_the_last_bit(labels, layout):
     replica = Replica.of(model)
     whole_known, known = [None] * 3, [None] * 3
     for number in range(3):
-        at = {"number": number, "passes": 3}
+        at = {"number": number, "passes": 3, "shards": 3}
         whole = [
             model.learn_shard(X[part], given[part], shard=i, known=whole_known[i], **at)
             for i, part in enumerate(SHARDS)
@@ -48,13 +48,13 @@ def test_replicas_learn_what_whole_models_learn_to_the_last_bit(labels, layout):
 def test_what_workers_send_is_what_has_changed():
     clf = LabelTreeClassifier(random_state=0, layout="dense")
     model = clf.begin([clf.survey(X, y)])
-    model = model.learn_shard(X, y, shard=0, number=0, passes=2)
+    model = model.learn_shard(X, y, shard=0, shards=1, number=0, passes=2)
     replica = Replica.of(model)
     few, others = X[:5], (y[:5] + 1) % 40
-    learned = replica.learn(few, others, None, shard=0, number=1, passes=2, known=None)
+    learned = replica.learn(few, others, None, shard=0, shards=1, number=1, passes=2, known=None)
     assert 0 < learned.moves.nbytes < replica.weights.nbytes / 4
     moved = replica.moved(learned.model, [learned.moves])
-    again = replica.learn(few, others, None, shard=0, number=1, passes=2, known=None)
+    again = replica.learn(few, others, None, shard=0, shards=1, number=1, passes=2, known=None)
     assert again.moves.value.tobytes() == learned.moves.value.tobytes()  # it stays what it is
     assert moved.weights.changed_since(replica.weights).value.tobytes() == (
         learned.moves.value.tobytes()

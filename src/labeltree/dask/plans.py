@@ -54,8 +54,8 @@ def by_rows(cluster: Cluster, estimator: LabelTreeClassifier, shards: Sequence[F
     surveys = [cluster.submit("survey", survey, estimator, shard) for shard in shards]
     total = cluster.add_up("survey", total_survey, surveys)
     first = cluster.submit("cluster-labels", begin, estimator, total)
-    passes = estimator.passes or cluster.submit("passes", passes_of, first).result()
-    if estimator.passes is None:
+    passes = estimator.passes or cluster.result(cluster.submit("passes", passes_of, first))
+    if estimator.passes is None and len(shards) > 2:
         passes += len(shards) // 2  # each learns less in a pass, and averages are slower
     replicas, known = [first] * len(shards), [None] * len(shards)
     for number in range(passes):
@@ -142,7 +142,14 @@ def learn(
         return None
     own, shards, number, passes = place
     learned = replica.learn(
-        shard.X, shard.y, shard.weight, shard=own, number=number, passes=passes, known=known
+        shard.X,
+        shard.y,
+        shard.weight,
+        shard=own,
+        shards=shards,
+        number=number,
+        passes=passes,
+        known=known,
     )
     return Taught(learned.model, learned.moves.ranges(replica.ends(shards)), learned.known)
 
@@ -174,7 +181,8 @@ def merge_range(
     base: Replica[LabelTreeClassifier], part: int, moves: Sequence[WeightTable | None]
 ) -> WeightTable:
     """Return how one range of the weights moves, of how it moved for each shard."""
-    return base.merged(part, len(moves), [each for each in moves if each is not None])
+    nothing = base.weights.ranges([0])[0]
+    return base.merged(part, len(moves), [nothing if each is None else each for each in moves])
 
 
 def moved(
