@@ -89,13 +89,10 @@ class Cluster:
 
     def result(self, future: Future) -> Any:
         """Wait for what a task returns; a bar shows how many tasks before it are done."""
-        if not self._verbose:
-            return future.result()
-        with contextlib.redirect_stdout(sys.stderr):  # where `fit` of one machine shows it, too
-            distributed.progress(future, notebook=False)
-            value = future.result()
-            print(flush=True)  # ends the line of the bar
-        return value
+        if self._verbose:
+            with contextlib.redirect_stdout(sys.stderr):  # where `fit` of one machine shows it, too
+                distributed.progress(future, notebook=False)
+        return future.result()
 
     def add_up(
         self, name: str, function: Callable[[list[Any]], Any], parts: Sequence[Future]
