@@ -100,7 +100,7 @@ def main():
         )
         for workers in options.workers:
             clf, seconds, busy, sent = learn_with(workers, X, y, max(workers, 4))
-            passes = clf.n_passes_ + (workers // 2 if workers > 2 else 0)
+            passes = round(clf.examples_ / X.shape[0])
             size = clf.contents().arrays["weights"].nbytes * 9 / 8
             plan = 2 * (workers - 1) * size * passes + 2 * size
             print(

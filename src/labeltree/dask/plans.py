@@ -54,9 +54,9 @@ def by_rows(cluster: Cluster, estimator: LabelTreeClassifier, shards: Sequence[F
     surveys = [cluster.submit("survey", survey, estimator, shard) for shard in shards]
     total = cluster.add_up("survey", total_survey, surveys)
     first = cluster.submit("cluster-labels", begin, estimator, total)
-    passes = estimator.passes or cluster.result(cluster.submit("passes", passes_of, first))
-    if estimator.passes is None and len(shards) > 2:
-        passes += len(shards) // 2  # each learns less in a pass, and averages are slower
+    passes = estimator.passes or cluster.result(
+        cluster.submit("passes", passes_of, first, len(shards))
+    )
     replicas, known = [first] * len(shards), [None] * len(shards)
     for number in range(passes):
         name = f"pass-{number + 1}"
@@ -114,9 +114,10 @@ def begin(
     return Replica.of(estimator.begin([] if total is None else [total]))
 
 
-def passes_of(replica: Replica[LabelTreeClassifier]) -> int:
-    """Return how often a model goes through the rows."""
-    return replica.model.n_passes_
+def passes_of(replica: Replica[LabelTreeClassifier], shards: int) -> int:
+    """Return how often a model goes through the rows: with many shards it learns less in a pass."""
+    model = replica.model
+    return model.n_passes_ + shards // 4 * (2 if model.scorer_update_ == "dual" else 1)
 
 
 @dataclass(frozen=True)
