@@ -228,16 +228,16 @@ float Bank::step_size(std::size_t model, float weight, const Rule& rule) {
 float Bank::weighed_C(float weight, const Rule& rule) const {
   const double total = read_relaxed(total_weight_);  // others may observe rows meanwhile
   const double length = total > 0.0 ? read_relaxed(total_norm_) / total - 1.0 : 1.0;
-  return rule.C * weight / static_cast<float>(std::max(length, 1e-6));
+  return rule.C * rule.shards * weight / static_cast<float>(std::max(length, 1e-6));
 }
 
 void Bank::learn(std::size_t model, const Example& x, float p, float y, float weight,
                  const Rule& rule, float* alpha) {
   if (rule.update == Update::dual) {
     if (!(x.squared_norm < largest_learnable)) return;
-    const float before = alpha == nullptr ? 0.0f : *alpha;
+    const float before = alpha == nullptr ? 0.0f : rule.shards * *alpha;
     const float after = dual_step(before, y * p, x.squared_norm, weighed_C(weight, rule));
-    if (alpha != nullptr) *alpha = after;
+    if (alpha != nullptr) *alpha = after / rule.shards;
     visit_learning([&](auto& weights) { weights.add(model, x, (after - before) * y); });
     return;
   }
@@ -269,9 +269,9 @@ void Bank::learn8(std::size_t block, const Example& x, const float* p, const flo
     bool moving = false;
     for (unsigned lane = 0; lane < 8; ++lane) {
       if (!(active >> lane & 1)) continue;
-      const float before = alpha == nullptr ? 0.0f : alpha[lane];
+      const float before = alpha == nullptr ? 0.0f : rule.shards * alpha[lane];
       const float after = dual_step(before, y[lane] * p[lane], x.squared_norm, C);
-      if (alpha != nullptr) alpha[lane] = after;
+      if (alpha != nullptr) alpha[lane] = after / rule.shards;
       u[lane] = (after - before) * y[lane];
       moving |= u[lane] != 0.0f;
     }

@@ -17,6 +17,10 @@ struct Rule {
   // all that a rare label's model sees, and change next to nothing.
   float min_gradient = 1e-3f;
   float C = 1.0f;  // dual: how much the loss counts beside |w|^2 / 2, for rows of length one
+  // dual: of how many shards of the rows this is one, if models are averaged that each learned its own.
+  // Steps are as if all other shards took the same (CoCoA+, Ma et al. 2015, with sigma' = K), so that
+  // the average is still the sum of alpha y x.
+  float shards = 1.0f;
 };
 
 }  // namespace labeltree

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <numbers>
 
 namespace labeltree {
 
@@ -68,29 +67,48 @@ void go_through(std::span<const WeightRows> tables, std::size_t length, Merge me
   }
 }
 
+// Room for the rows that are to come, for all of them at once: tables may be as large as half the memory.
+void reserve(OwnWeightRows& rows, std::size_t count, std::size_t length) {
+  rows.number.reserve(count);
+  rows.value.reserve(count * length);
+}
+
+// How many rows any of the tables has.
+std::size_t count_rows(std::span<const WeightRows> tables, std::size_t length) {
+  std::size_t count = 0;
+  go_through(tables, length, [&](std::uint64_t, const std::vector<const float*>&) { ++count; });
+  return count;
+}
+
 }  // namespace
 
 OwnWeightRows changed_rows(WeightRows table, WeightRows base, RowForm form) {
   const std::size_t length = form.length();
   const std::vector<float> zeros(length, 0.0f);
-  OwnWeightRows changed;
   const WeightRows both[] = {table, base};
-  go_through(both, length, [&](std::uint64_t number, const std::vector<const float*>& rows) {
-    const float* now = rows[0] != nullptr ? rows[0] : zeros.data();
-    const float* before = rows[1] != nullptr ? rows[1] : zeros.data();
-    if (!std::equal(now, now + length, before)) append(changed, number, now, length);
-  });
+  const auto visit_changed = [&](auto visit) {
+    go_through(both, length, [&](std::uint64_t number, const std::vector<const float*>& rows) {
+      const float* now = rows[0] != nullptr ? rows[0] : zeros.data();
+      const float* before = rows[1] != nullptr ? rows[1] : zeros.data();
+      if (!std::equal(now, now + length, before)) visit(number, now);
+    });
+  };
+  std::size_t count = 0;
+  visit_changed([&](std::uint64_t, const float*) { ++count; });
+  OwnWeightRows changed;
+  reserve(changed, count, length);
+  visit_changed([&](std::uint64_t number, const float* row) { append(changed, number, row, length); });
   return changed;
 }
 
-OwnWeightRows with_rows(WeightRows base, WeightRows changed, RowForm form) {
+OwnWeightRows with_rows(WeightRows base, std::span<const WeightRows> changed, RowForm form) {
   const std::size_t length = form.length();
+  std::vector<WeightRows> tables(changed.begin(), changed.end());
+  tables.push_back(base);
   OwnWeightRows out;
-  out.number.reserve(base.number.size() + changed.number.size());
-  out.value.reserve(base.value.size() + changed.value.size());
-  const WeightRows both[] = {base, changed};
-  go_through(both, length, [&](std::uint64_t number, const std::vector<const float*>& rows) {
-    const float* row = rows[1] != nullptr ? rows[1] : rows[0];
+  reserve(out, count_rows(tables, length), length);
+  go_through(tables, length, [&](std::uint64_t number, const std::vector<const float*>& rows) {
+    const float* row = *std::ranges::find_if(rows, [](const float* each) { return each != nullptr; });
     if (!is_zero(row, length)) append(out, number, row, length);
   });
   return out;
@@ -100,26 +118,27 @@ OwnWeightRows merged_moves(std::span<const WeightRows> changed, WeightRows base,
   const std::size_t length = form.length(), lane = form.lane;
   const std::vector<float> zeros(length, 0.0f);
   OwnWeightRows merged;
+  reserve(merged, count_rows(changed, length), length);
   std::vector<float> out(length);
   Reader bases(base, length);
   go_through(changed, length, [&](std::uint64_t number, const std::vector<const float*>& rows) {
-    if (const float* row = only_row(rows)) return append(merged, number, row, length);
+    if (form.has_sums || changed.size() == 1) {
+      if (const float* row = only_row(rows)) return append(merged, number, row, length);
+    }
     const float* found = bases.row(number);
     const float* old = found != nullptr ? found : zeros.data();
     for (std::size_t i = 0; i < lane; ++i) {
-      float moved = 0.0f, movers = 0.0f, weighed = 0.0f, grown = 0.0f;
+      float moved = 0.0f, weighed = 0.0f, grown = 0.0f;
       for (const float* row : rows) {
         if (row == nullptr) continue;
         const float move = row[i] - old[i];
         moved += move;
-        movers += move != 0.0f ? 1.0f : 0.0f;
         if (!form.has_sums) continue;
         const float growth = std::max(0.0f, row[lane + i] - old[lane + i]);
         grown += growth;
         weighed += growth * move;
       }
-      out[i] = old[i] + (grown > 0.0f ? weighed / grown
-                                      : moved / std::max(1.0f, movers / std::numbers::sqrt2_v<float>));
+      out[i] = old[i] + (grown > 0.0f ? weighed / grown : moved / static_cast<float>(changed.size()));
       if (form.has_sums) out[lane + i] = old[lane + i] + grown;
     }
     append(merged, number, out.data(), length);
@@ -131,6 +150,7 @@ OwnWeightRows averaged_rows(std::span<const WeightRows> tables, std::span<const 
                             RowForm form) {
   const std::size_t length = form.length(), lane = form.lane;
   OwnWeightRows averaged;
+  reserve(averaged, count_rows(tables, length), length);
   std::vector<float> out(length);
   go_through(tables, length, [&](std::uint64_t number, const std::vector<const float*>& rows) {
     if (const float* row = only_row(rows)) return append(averaged, number, row, length);

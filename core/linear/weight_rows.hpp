@@ -32,14 +32,14 @@ struct RowForm {
 // The rows that are not the same in a table as in the one it went on from. Rows that it lacks are zeros.
 OwnWeightRows changed_rows(WeightRows table, WeightRows base, RowForm form);
 
-// The base with rows put into it. Rows of zeros are left out.
-OwnWeightRows with_rows(WeightRows base, WeightRows changed, RowForm form);
+// The base with the rows of several tables, of which no two have the same, put into it. Rows of zeros are
+// left out.
+OwnWeightRows with_rows(WeightRows base, std::span<const WeightRows> changed, RowForm form);
 
 // The rows that are changed in any of several tables that went on from one base, merged.
 //
 // A weight moves from that of the base by the moves of all, weighted by how much its gradient sum grew in
-// each. Without sums, it moves by the average of those that moved it, times the root of two: over-relaxation,
-// which is stable below two, where the plain average learns too slowly.
+// each. Without sums, it moves by the average of the moves of all tables.
 OwnWeightRows merged_moves(std::span<const WeightRows> changed, WeightRows base, RowForm form);
 
 // The average of tables that were trained apart: of a weight by its gradient sums; where there are none

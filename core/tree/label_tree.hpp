@@ -70,6 +70,8 @@ class LabelTree : public TreeLearner {
              std::size_t n, std::size_t threads, LabelId* predicted, float* probability,
              const StopRequested& stop) override;
   void visit_state(StateVisitor& state) override;
+  // By the dual update rows are from now on those of one of so many shards.
+  void set_shards(std::size_t shards) { params_.scorer.shards = static_cast<float>(shards); }
   // What is known of rows that come again, and is no part of the state of a model that is saved between
   // passes, as it can be found again.
   void visit_rows(StateVisitor& state);

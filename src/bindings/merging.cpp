@@ -78,13 +78,14 @@ void bind_merging(nb::module_& m) {
       "The rows of a table of weights that are not those of the one it went on from.");
   m.def(
       "with_rows",
-      [](const Given& base, const Given& changed, std::size_t lane, bool has_sums) {
+      [](const Given& base, const std::vector<Given>& changed, std::size_t lane, bool has_sums) {
         const RowForm form = form_of(lane, has_sums);
-        const WeightRows before = rows_of(base, form), now = rows_of(changed, form);
+        const WeightRows before = rows_of(base, form);
+        const std::vector<WeightRows> now = rows_of(changed, form);
         return made([&] { return with_rows(before, now, form); });
       },
       nb::arg("base"), nb::arg("changed"), nb::arg("lane"), nb::arg("has_sums"),
-      "A table with other rows put into it.");
+      "A table with the rows of others put into it.");
   m.def(
       "merged_moves",
       [](const std::vector<Given>& changed, const Given& base, std::size_t lane, bool has_sums) {

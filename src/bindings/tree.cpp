@@ -204,6 +204,14 @@ void bind_tree(nb::module_& m) {
           },
           nb::arg("n"), nb::arg("without"), "The n labels longest unseen, without some.")
       .def(
+          "set_shards",
+          [](LabelTree& self, std::size_t shards) {
+            if (shards == 0) invalid("there must be a shard");
+            Changing lock(self.lock());
+            self.set_shards(shards);
+          },
+          nb::arg("shards"), "By the dual update, learn rows as one of so many shards.")
+      .def(
           "rows_state",
           [](LabelTree& self) {
             Reading lock(self.lock());

@@ -266,8 +266,8 @@ def changed_rows(table: tuple[Annotated[NDArray[numpy.uint64], dict(shape=(None,
     The rows of a table of weights that are not those of the one it went on from.
     """
 
-def with_rows(base: tuple[Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)]], changed: tuple[Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)]], lane: int, has_sums: bool) -> tuple[NDArray[numpy.uint64], NDArray[numpy.float32]]:
-    """A table with other rows put into it."""
+def with_rows(base: tuple[Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)]], changed: Sequence[tuple[Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)]]], lane: int, has_sums: bool) -> tuple[NDArray[numpy.uint64], NDArray[numpy.float32]]:
+    """A table with the rows of others put into it."""
 
 def merged_moves(changed: Sequence[tuple[Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)]]], base: tuple[Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)]], lane: int, has_sums: bool) -> tuple[NDArray[numpy.uint64], NDArray[numpy.float32]]:
     """
@@ -473,6 +473,9 @@ class LabelTree(TreeLearner):
 
     def longest_unseen(self, n: int, without: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> NDArray[numpy.uint32]:
         """The n labels longest unseen, without some."""
+
+    def set_shards(self, shards: int) -> None:
+        """By the dual update, learn rows as one of so many shards."""
 
     def rows_state(self) -> dict[str, Any]:
         """What is known of the rows that come again."""

@@ -1,10 +1,34 @@
 """``labeltree train --workers``."""
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+import scipy.sparse as sp
 
 from labeltree import load
 
 pytest.importorskip("distributed")
+
+
+def test_workers_of_a_scheduler_train_a_model_from_files(cli, tmp_path):
+    from tests.dask.cluster import two_workers
+
+    labels = np.arange(200) % 4
+    for i in range(3):
+        table = {"label": labels, "indices": [[4 * n + i, 20] for n in labels.tolist()]}
+        table["values"] = [[1.0, 0.5]] * len(labels)
+        pq.write_table(pa.table(table), tmp_path / f"part-{i}.parquet")
+    model = tmp_path / "m.labeltree"
+    arguments = ("train", tmp_path / "part-*.parquet", "-m", model)
+    with two_workers() as (cluster, _):
+        shown = cli(*arguments, "--dask", cluster.scheduler_address).err
+    assert "3 files, 2 workers" in shown
+    assert "%" not in shown  # there is no bar where there is no terminal
+    X = sp.csr_matrix(([1.0, 0.5], [9, 20], [0, 2]), shape=(1, 21))
+    assert load(model).predict(X).tolist() == [2]
+    nobody = cli(*arguments, "--dask", "tcp://127.0.0.1:9", "--overwrite", code=2).err
+    assert "tcp://127.0.0.1:9" in nobody
 
 
 def test_workers_train_a_model_from_files(cli, refused, tmp_path):

@@ -147,6 +147,7 @@ def test_texts_are_counted_as_on_one_machine(client, form):
         *(c.features_.transform(TEXTS[:20]).toarray() for c in (clf.to_local(), local))
     )
     assert list(clf.predict(texts).compute()) == LABELS
+    assert clf.predict_topk(texts, k=1)[0].compute().ravel().tolist() == LABELS
     assert clf.predict(["it barks"]).tolist() == ["dog"]
 
 
@@ -155,7 +156,7 @@ def test_workers_read_files_by_themselves(client, tmp_path):
         lines = [f"{a}\t{b}\n" for a, b in zip(LABELS[i::3], TEXTS[i::3], strict=True)]
         (tmp_path / f"part-{i}.tsv").write_text("".join(lines))
     clf = DaskTextClassifier(hash_bits=16, client=client).fit(str(tmp_path / "part-*.tsv"))
-    assert clf.examples_ == len(TEXTS) * clf.to_local().estimator_.n_passes_ + len(TEXTS)
+    assert clf.examples_ == len(TEXTS) * clf.to_local().estimator_.n_passes_
     assert clf.predict(["it barks"]).tolist() == ["dog"]
     clf.fit([tmp_path / "part-0.tsv", tmp_path / "part-1.tsv"])
     assert clf.features_.documents_ == 80
@@ -163,6 +164,22 @@ def test_workers_read_files_by_themselves(client, tmp_path):
     with pytest.raises(ValueError, match=r"part-1\.tsv:2: "):
         clf.fit(str(tmp_path / "part-*.tsv"))
     assert clf.features_.documents_ == 80  # what was learned before is still there
+
+
+def test_a_bar_shows_how_far_learning_is(client, capsys):
+    DaskLabelTreeClassifier(random_state=0, client=client).fit(LAZY, y[TRAIN], verbose=1)
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "% Completed" in shown.err
+
+
+def test_shards_that_are_empty_leave_the_dual_update_what_it_is(client):
+    params = {"update": "dual", "random_state": 0, "passes": 3, "layout": "dense"}
+    rows = sparse_array(X[TRAIN], [0, 1200])  # all on one of two workers
+    clf = DaskLabelTreeClassifier(**params, client=client).fit(rows, SETS[TRAIN])
+    local = LabelTreeClassifier(**params).fit(X[TRAIN], SETS[TRAIN])
+    best, expected = (c.predict_topk(X[TEST], 1)[0][:, 0] for c in (clf.to_local(), local))
+    assert np.mean(best == expected) > 0.9
 
 
 def test_weights_count(client):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from labeltree import LabelTreeClassifier, _core, merge
 from labeltree.datasets import make_multiclass
@@ -23,7 +24,7 @@ def test_replicas_learn_what_whole_models_learn_to_the_last_bit(labels, layout):
     replica = Replica.of(model)
     whole_known, known = [None] * 3, [None] * 3
     for number in range(3):
-        at = {"number": number, "passes": 3}
+        at = {"number": number, "passes": 3, "shards": 3}
         whole = [
             model.learn_shard(X[part], given[part], shard=i, known=whole_known[i], **at)
             for i, part in enumerate(SHARDS)
@@ -48,13 +49,13 @@ def test_replicas_learn_what_whole_models_learn_to_the_last_bit(labels, layout):
 def test_what_workers_send_is_what_has_changed():
     clf = LabelTreeClassifier(random_state=0, layout="dense")
     model = clf.begin([clf.survey(X, y)])
-    model = model.learn_shard(X, y, shard=0, number=0, passes=2)
+    model = model.learn_shard(X, y, shard=0, shards=1, number=0, passes=2)
     replica = Replica.of(model)
     few, others = X[:5], (y[:5] + 1) % 40
-    learned = replica.learn(few, others, None, shard=0, number=1, passes=2, known=None)
+    learned = replica.learn(few, others, None, shard=0, shards=1, number=1, passes=2, known=None)
     assert 0 < learned.moves.nbytes < replica.weights.nbytes / 4
     moved = replica.moved(learned.model, [learned.moves])
-    again = replica.learn(few, others, None, shard=0, number=1, passes=2, known=None)
+    again = replica.learn(few, others, None, shard=0, shards=1, number=1, passes=2, known=None)
     assert again.moves.value.tobytes() == learned.moves.value.tobytes()  # it stays what it is
     assert moved.weights.changed_since(replica.weights).value.tobytes() == (
         learned.moves.value.tobytes()
@@ -79,3 +80,37 @@ def test_tables_that_do_not_fit_are_refused(numbers, values, lane, what):
         _core.changed_rows(table, fits, lane, True)
     with pytest.raises(ValueError, match=what):
         _core.merged_moves([fits, table], fits, lane, True)
+
+
+def test_shards_of_the_dual_update_come_to_the_optimum_of_all_rows():
+    X, y = make_multiclass(60, 4, n_features=50)
+    sets, shards = [[int(label), 4] for label in y], [slice(0, 20), slice(20, 40), slice(40, 60)]
+    clf = LabelTreeClassifier(random_state=0, update="dual", C=1.0, scale="none", layout="dense")
+    replica = Replica.of(clf.begin([clf.survey(X[part], sets[part]) for part in shards]))
+    known = [None] * 3
+    for number in range(150):
+        at = {"shards": 3, "number": number, "passes": 151}
+        learned = [
+            replica.learn(X[part], sets[part], None, shard=i, known=known[i], **at)
+            for i, part in enumerate(shards)
+        ]
+        known = [each.known for each in learned]
+        moves = replica.weights.merged([each.moves for each in learned])
+        rest = merge([each.model for each in learned], base=replica.model)
+        replica = replica.moved(rest, [moves])
+    rows = sp.hstack([X, np.ones((60, 1))], format="csr")  # with the constant
+    weights = replica.model._arrangement().read(replica.weights.state)
+    models = weights.model.max() + 1
+    w = np.zeros((models, 51))
+    w[weights.model, weights.slot] = weights.weight
+    alpha = np.zeros((60, models))  # with the signs of targets
+    for each, part in zip(known, shards, strict=True):
+        ends = each["pairs_end"].astype(np.int64)
+        of_row = np.repeat(np.arange(part.start, part.stop), np.diff(ends, prepend=0))
+        alpha[of_row, each["pairs_model"]] = each["pairs_alpha"]
+    np.testing.assert_allclose(w, alpha.T @ rows, atol=1e-4)
+    row, model = alpha.nonzero()
+    size, sign = np.abs(alpha[row, model]), np.sign(alpha[row, model])
+    slope = (rows @ w.T)[row, model] * sign - 1 + size / 2  # of the dual; C is 1
+    assert len(size) > 200
+    assert np.abs(slope).max() < 0.02

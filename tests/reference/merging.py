@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 
 def average(parts: list[tuple[float, float, float]]) -> tuple[float, float]:
     """Average (weight, gradient sum, share) of models trained apart."""
@@ -22,8 +20,7 @@ def go_on(base: tuple[float, float], parts: list[tuple[float, float]]) -> tuple[
     grown = sum(g - total for _, g in parts)
     if grown > 0:
         return weight + sum((g - total) * (w - weight) for w, g in parts) / grown, total + grown
-    moves = [w - weight for w, _ in parts if w != weight]
-    return weight + (sum(moves) / max(1, len(moves) / math.sqrt(2)) if moves else 0.0), total
+    return weight + sum(w - weight for w, _ in parts) / len(parts), total
 
 
 def dense_models(state, labels: int, features: int) -> dict[tuple[int, int], tuple[float, float]]:

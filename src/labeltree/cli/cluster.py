@@ -92,7 +92,8 @@ def train_on_workers(
         clf.client = client
         shown = f"{len(files):,} files, {len(client.nthreads())} workers"
         display.note(f"{shown}; tasks are shown at {client.dashboard_link}", event="workers")
-        clf.fit(files, reader={**settings, "skip_bad_lines": skip_bad_lines})
+        reader = {**settings, "skip_bad_lines": skip_bad_lines}
+        clf.fit(files, reader=reader, verbose=int(display.has_bar))
     local: OnlineClassifier | TextClassifier = clf.to_local()
     local.save(model, notes={"reader": settings})
     display.note(f"{model}: {local.n_labels_:,} labels", event="saved")

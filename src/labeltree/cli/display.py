@@ -15,6 +15,8 @@ HEADER = "  examples    error   recent     labels  depth"
 class Display(Observer):
     """Shows nothing; the base of those that show something."""
 
+    has_bar = False  # whether there is a terminal, on which a bar can move
+
     def result(self, text: str, **values: Any) -> None:
         """Show what was asked for by name, on standard output; JSON shows the values instead."""
 
@@ -51,6 +53,8 @@ class Plain(Results):
 
 class Terminal(Plain):
     """Lines of text above a bar that moves."""
+
+    has_bar = True
 
     def __init__(self, file: TextIO) -> None:
         super().__init__(file)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import sys
 import uuid
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -22,9 +24,11 @@ class Cluster:
     ----------
     client : distributed.Client, optional
         The current one by default.
+    verbose : bool
+        Whether `result` shows a bar.
     """
 
-    def __init__(self, client: Client | None = None) -> None:
+    def __init__(self, client: Client | None = None, *, verbose: bool = False) -> None:
         if client is None:
             try:
                 client = distributed.get_client()
@@ -41,6 +45,7 @@ class Cluster:
         self._require_version()
         self._run = uuid.uuid4().hex[:12]
         self._tasks = 0
+        self._verbose = verbose
 
     def _require_version(self) -> None:
         """Raise if a worker has another version, whose models this one may not understand."""
@@ -81,6 +86,13 @@ class Cluster:
             allow_other_workers=wanted is not None,
             pure=False,
         )
+
+    def result(self, future: Future) -> Any:
+        """Wait for what a task returns; a bar shows how many tasks before it are done."""
+        if self._verbose:
+            with contextlib.redirect_stdout(sys.stderr):  # where `fit` of one machine shows it, too
+                distributed.progress(future, notebook=False)
+        return future.result()
 
     def add_up(
         self, name: str, function: Callable[[list[Any]], Any], parts: Sequence[Future]

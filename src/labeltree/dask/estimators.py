@@ -60,6 +60,7 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
         sample_weight: Any = None,
         *,
         reader: dict[str, Any] | None = None,
+        verbose: int = 0,
     ) -> Self:
         """Forget everything and learn rows that are partitions, where they are.
 
@@ -75,6 +76,8 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
             How much each row counts.
         reader : dict, optional
             Of files: options for `labeltree.data.load`.
+        verbose : int
+            Above 0, a bar on standard error shows how many tasks are done.
 
         Returns
         -------
@@ -83,9 +86,9 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
         """
         local = self._unfitted()
         local.check_params()
-        cluster = Cluster(self.client)
+        cluster = Cluster(self.client, verbose=bool(verbose))
         shards = shards_of(cluster, X, y, sample_weight, reader)
-        self._fitted = self._fit(cluster, local, shards).result()
+        self._fitted = cluster.result(self._fit(cluster, local, shards))
         return self
 
     def _fit(self, cluster: Cluster, local: Any, shards: Any) -> Any:

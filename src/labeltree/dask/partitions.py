@@ -44,18 +44,26 @@ def shards_of(
     if files is not None:
         if y is not None or sample_weight is not None:
             raise ValueError("X names files, which have their labels and weights: leave y out")
-        parts = [cluster.submit("read", read_shard, path, reader or {}) for path in files]
+        parts = [
+            cluster.submit("read", read_shard, path, reader or {}, worker=own)
+            for own, group in enumerate(_groups(cluster, len(files)))
+            for path in (files[j] for j in group)
+        ]
     else:
         if reader:
             raise ValueError("reader is given, but X names no files: leave it out")
         parts = _parts_of(cluster, X, y, sample_weight)
     width = cluster.submit("width", widest, [cluster.submit("width", width_of, p) for p in parts])
-    groups = [list(group) for group in np.array_split(np.arange(len(parts)), len(cluster.workers))]
     return [
         cluster.submit("gather", put_together, [parts[j] for j in group], width, worker=i)
-        for i, group in enumerate(groups)
-        if len(group)
+        for i, group in enumerate(_groups(cluster, len(parts)))
+        if group
     ]
+
+
+def _groups(cluster: Cluster, parts: int) -> list[list[int]]:
+    """Return which partitions each worker has: those that follow one another."""
+    return [group.tolist() for group in np.array_split(np.arange(parts), len(cluster.workers))]
 
 
 def files_of(X: Any) -> list[str] | None:

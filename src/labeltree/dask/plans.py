@@ -54,9 +54,9 @@ def by_rows(cluster: Cluster, estimator: LabelTreeClassifier, shards: Sequence[F
     surveys = [cluster.submit("survey", survey, estimator, shard) for shard in shards]
     total = cluster.add_up("survey", total_survey, surveys)
     first = cluster.submit("cluster-labels", begin, estimator, total)
-    passes = estimator.passes or cluster.submit("passes", passes_of, first).result()
-    if estimator.passes is None:
-        passes += len(shards) // 2  # each learns less in a pass, and averages are slower
+    passes = estimator.passes or cluster.result(
+        cluster.submit("passes", passes_of, first, len(shards))
+    )
     replicas, known = [first] * len(shards), [None] * len(shards)
     for number in range(passes):
         name = f"pass-{number + 1}"
@@ -114,9 +114,10 @@ def begin(
     return Replica.of(estimator.begin([] if total is None else [total]))
 
 
-def passes_of(replica: Replica[LabelTreeClassifier]) -> int:
-    """Return how often a model goes through the rows."""
-    return replica.model.n_passes_
+def passes_of(replica: Replica[LabelTreeClassifier], shards: int) -> int:
+    """Return how often a model goes through the rows: with many shards it learns less in a pass."""
+    model = replica.model
+    return model.n_passes_ + shards // 4 * (2 if model.scorer_update_ == "dual" else 1)
 
 
 @dataclass(frozen=True)
@@ -142,7 +143,14 @@ def learn(
         return None
     own, shards, number, passes = place
     learned = replica.learn(
-        shard.X, shard.y, shard.weight, shard=own, number=number, passes=passes, known=known
+        shard.X,
+        shard.y,
+        shard.weight,
+        shard=own,
+        shards=shards,
+        number=number,
+        passes=passes,
+        known=known,
     )
     return Taught(learned.model, learned.moves.ranges(replica.ends(shards)), learned.known)
 
@@ -174,7 +182,8 @@ def merge_range(
     base: Replica[LabelTreeClassifier], part: int, moves: Sequence[WeightTable | None]
 ) -> WeightTable:
     """Return how one range of the weights moves, of how it moved for each shard."""
-    return base.merged(part, len(moves), [each for each in moves if each is not None])
+    nothing = base.weights.ranges([0])[0]
+    return base.merged(part, len(moves), [nothing if each is None else each for each in moves])
 
 
 def moved(

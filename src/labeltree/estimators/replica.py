@@ -66,6 +66,7 @@ class Replica(Generic[Model]):
         sample_weight: Any,
         *,
         shard: int,
+        shards: int,
         number: int,
         passes: int,
         known: State | None,
@@ -74,7 +75,7 @@ class Replica(Generic[Model]):
 
         Parameters
         ----------
-        X, y, sample_weight, shard, number, passes, known
+        X, y, sample_weight, shard, shards, number, passes, known
             As for `ShardedClassifier.learn_shard`.
 
         Returns
@@ -83,10 +84,11 @@ class Replica(Generic[Model]):
             For `merge` and `moved`.
         """
         new = self.whole()
-        new._go_through(X, y, sample_weight, shard, number, passes, known)
+        new._go_through(X, y, sample_weight, shard, shards, number, passes, known)
         found, state = new.known_rows(), new._learner.state()
-        moves = new._arrangement().table(state).changed_since(self.weights)
-        return Learned(_without_weights(new, state), moves, found)
+        new, learned = _without_weights(new, state), new._arrangement().table(state)
+        del state  # and with it two copies of the weights, before there is another
+        return Learned(new, learned.changed_since(self.weights), found)
 
     def ends(self, parts: int) -> list[int]:
         """Return where ranges of the rows of weights end, which are of about the same size."""
@@ -101,7 +103,7 @@ class Replica(Generic[Model]):
 
     def moved(self, model: Model, moves: Sequence[WeightTable]) -> Self:
         """Return the replica that has learned what all have: a merged model, and all ranges."""
-        return type(self)(model, self.weights.updated(moves[0].joined(moves[1:])))
+        return type(self)(model, self.weights.updated(moves))
 
     def ended(self) -> Model:
         """Return the model with its weights, as `fit` leaves it."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
+import scipy.sparse as sp
 
 from labeltree import _core
 from labeltree.estimators.base import OnlineClassifier
@@ -62,7 +63,7 @@ class ShardedClassifier(OnlineClassifier):
         >>> known = [None, None]
         >>> for number in range(model.n_passes_):
         ...     learned = [
-        ...         model.learn_shard(*shard, shard=i, number=number, known=known[i])
+        ...         model.learn_shard(*shard, shard=i, shards=2, number=number, known=known[i])
         ...         for i, shard in enumerate(shards)
         ...     ]
         ...     known = [each.known_rows() for each in learned]
@@ -77,7 +78,10 @@ class ShardedClassifier(OnlineClassifier):
         new._expects_more = new.passes != 1
         new._start_with(total, total.kind, streaming=False)
         new._add_labels(list(total.labels))
-        sums = total.sums.astype(np.float32)
+        every = total.sums
+        sums = sp.csr_matrix(
+            (every.data.astype(np.float32), every.indices, every.indptr), every.shape
+        )
         matrix = as_matrix(sums if total.is_sparse else np.ascontiguousarray(sums.toarray()))
         new._learner.begin_pass(again=False, rows=total.rows, more=new._passes() > 1)
         new._organize_sums(matrix, len(total.labels))
@@ -90,6 +94,7 @@ class ShardedClassifier(OnlineClassifier):
         sample_weight: Any = None,
         *,
         shard: int,
+        shards: int,
         number: int,
         passes: int | None = None,
         known: State | None = None,
@@ -102,6 +107,8 @@ class ShardedClassifier(OnlineClassifier):
             The rows of the shard, in the same order every time.
         shard : int
             Its number, which, with the seed, gives the order in which rows are learned.
+        shards : int
+            How many there are.
         number : int
             That of the pass, from 0.
         passes : int, optional
@@ -117,7 +124,7 @@ class ShardedClassifier(OnlineClassifier):
         """
         with self._lock.reading:
             new = self._restored(self._learner.state())
-        new._go_through(X, y, sample_weight, shard, number, passes or self._passes(), known)
+        new._go_through(X, y, sample_weight, shard, shards, number, passes or self._passes(), known)
         return new
 
     def known_rows(self) -> State:
@@ -144,6 +151,7 @@ class ShardedClassifier(OnlineClassifier):
         y: Any,
         sample_weight: Any,
         shard: int,
+        shards: int,
         number: int,
         passes: int,
         known: State | None,
@@ -157,7 +165,9 @@ class ShardedClassifier(OnlineClassifier):
         order = np.arange(rows)
         if self.shuffle:
             order = np.random.default_rng([self._seed(), number, shard]).permutation(order)
+        self._learner.set_shards(shards)
         self._learn(batch, order, record=number == 0)
+        self._learner.set_shards(1)
 
     def ended(self) -> Self:
         """Return a copy that knows that the rows will not come again.

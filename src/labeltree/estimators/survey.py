@@ -16,6 +16,7 @@ from labeltree.validation import as_matrix, has_counts, has_unit_rows
 
 FIRST_ROWS = 1000  # of the first batch: settings of a stream are chosen from them
 _MOST = 2**24  # pairs of a feature and a label that are counted
+_AT_ONCE = 2**20  # rows of a shard that are added up, for which they are copied
 
 
 class Batch(NamedTuple):
@@ -180,6 +181,9 @@ class ShardSurvey:
             (np.repeat(counted, sizes), targets.index, targets.offset), shape=shape
         )
         given.eliminate_zeros()
+        sums = sp.csr_matrix((len(targets.distinct), rows.shape[1]), dtype=np.float64)
+        for begin in range(0, len(targets), _AT_ONCE):
+            sums += given[begin : begin + _AT_ONCE].T @ rows[begin : begin + _AT_ONCE]
         return cls(
             targets.kind,
             int(rows.shape[1]),
@@ -190,8 +194,13 @@ class ShardSurvey:
             int(np.count_nonzero(sizes)),
             int(sizes.sum()),
             tuple(targets.distinct),
-            sp.csr_matrix(given.T @ rows.astype(np.float64)),
+            sums,
         )
+
+    def __sizeof__(self) -> int:
+        """Return about how many bytes it takes, by which workers are told what they hold."""
+        sums = self.sums
+        return 1000 + int(sums.data.nbytes + sums.indices.nbytes + sums.indptr.nbytes)
 
     @classmethod
     def total(cls, every: Sequence[ShardSurvey]) -> ShardSurvey:
@@ -209,7 +218,7 @@ class ShardSurvey:
                     )
         labels = Targets.parse([label for one in some for label in one.labels]).distinct
         place = {label: i for i, label in enumerate(labels)}
-        parts = []
+        sums = sp.csr_matrix((len(labels), first.n_features), dtype=np.float64)
         for one in some:
             own = sp.csr_matrix(
                 (
@@ -218,7 +227,7 @@ class ShardSurvey:
                 ),
                 shape=(len(labels), len(one.labels)),
             )
-            parts.append(own @ one.sums)
+            sums += one.sums if one.labels == tuple(labels) else own @ one.sums
         return cls(
             first.kind,
             first.n_features,
@@ -229,7 +238,7 @@ class ShardSurvey:
             sum(one.labelled_rows for one in some),
             sum(one.given_labels for one in some),
             tuple(labels),
-            sp.csr_matrix(sum(parts)),
+            sums,
         )
 
     @property

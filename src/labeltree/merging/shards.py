@@ -86,4 +86,4 @@ class Shards:
         if self.base is None:
             return WeightTable.averaged(tables, self.shares).state
         base = self.arrangement.table(self.base)
-        return base.updated(base.merged([table.changed_since(base) for table in tables])).state
+        return base.updated([base.merged([table.changed_since(base) for table in tables])]).state

@@ -38,6 +38,10 @@ class WeightTable:
     lane: int
     has_sums: bool
 
+    def __sizeof__(self) -> int:
+        """Return about how many bytes it takes, by which workers are told what they hold."""
+        return 100 + self.nbytes
+
     @classmethod
     def of(cls, state: State, lane: int, has_sums: bool) -> Self:
         """Return the table of a state."""
@@ -57,9 +61,10 @@ class WeightTable:
         """Return the rows that are not those of the table it went on from."""
         return self._like(*_core.changed_rows(self._rows, base._rows, self.lane, self.has_sums))
 
-    def updated(self, changed: Self) -> Self:
-        """Return the table with other rows put into it."""
-        return self._like(*_core.with_rows(self._rows, changed._rows, self.lane, self.has_sums))
+    def updated(self, changed: Sequence[Self]) -> Self:
+        """Return the table with rows of others, no two of which have the same, put into it."""
+        rows = [one._rows for one in changed]
+        return self._like(*_core.with_rows(self._rows, rows, self.lane, self.has_sums))
 
     def ranges(self, ends: Sequence[int]) -> list[Self]:
         """Return the rows below the first number, those from it to below the second, and so on."""
@@ -70,20 +75,11 @@ class WeightTable:
             for begin, end in pairwise(places)
         ]
 
-    def joined(self, others: Sequence[Self]) -> Self:
-        """Return one table of rows whose numbers rise from each to the next."""
-        every = [self, *others]
-        return self._like(
-            np.concatenate([one.number for one in every]),
-            np.concatenate([one.value for one in every]),
-        )
-
     def merged(self, changed: Sequence[Self]) -> Self:
         """Return the rows that changed in any of several tables that went on from this one.
 
         A weight moves by the moves of all, weighted by how much its gradient sum grew in each.
-        Without sums, it moves by the average of those that moved it, times the root of two
-        (over-relaxation).
+        Without sums, it moves by the average of all.
         """
         rows = [one._rows for one in changed]
         return self._like(*_core.merged_moves(rows, self._rows, self.lane, self.has_sums))
