@@ -245,6 +245,7 @@ def draw(groups: Groups, path: Path, title: str, seconds: Any) -> None:
                         linestyle="none",
                         marker="os^Dv*P"[kinds.index(peer(name).algorithms[algorithm])],
                         color=scheme.lines[NAMES.index(name) % len(scheme.lines)],
+                        fillstyle="full" if NAMES.index(name) < len(scheme.lines) else "none",
                         linewidth=1,
                         capsize=0,
                         label=f"{name} {algorithm}",
