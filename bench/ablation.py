@@ -1,6 +1,6 @@
 """Each part of LabelTreeClassifier on and off, on a hold-out of the training files.
 
-    python -m bench.ablation --data DIR --out docs/ablation.md --plot docs/ablation.png
+    python -m bench.ablation --data DIR --out docs/ablation.md --plot docs/ablation.svg
 
 Learns 80 % of each training file and measures the other 20 %; the test files are not read. Page
 and plot are written anew after each setting.
@@ -10,13 +10,11 @@ import argparse
 import os
 import pathlib
 
-import matplotlib
-
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt
+import numpy as np
 
 from bench.data import read, split
 from bench.label_tree import DATA, fit_and_predict
+from labeltree import plot
 
 VARIANTS = {
     "default": {},
@@ -75,7 +73,7 @@ def cell(runs, variant):
     return "same" if run is None else "{:.1f}, {:.1f} s, {:.0f} us".format(*run)
 
 
-def write_page(path, plot, results):
+def write_page(path, picture, results):
     only = "" if list(results) == list(DATA) else f" --only {' '.join(results)}"
     lines = [
         INTRODUCTION.format(command=f"python -m bench.ablation --data DIR{only}"),
@@ -86,28 +84,46 @@ def write_page(path, plot, results):
     for variant in VARIANTS:
         cells = " | ".join(cell(runs, variant) for runs in results.values())
         lines.append(f"| {variant} | {cells} |")
-    lines.append(f"\n![Change of precision@1 against the default]({plot})")
+    lines.append(f"\n![Change of precision@1 against the default]({picture})")
     path.write_text("\n".join(lines) + "\n")
 
 
 def write_plot(path, results):
-    figure, axes = plt.subplots(
-        1, len(results), figsize=(2 * len(results) + 1.5, 3.6), sharey=True, squeeze=False
-    )
     measured = set.union(*(set(runs) for runs in results.values()))
-    variants = [variant for variant in VARIANTS if variant in measured]
-    for axis, (data, runs) in zip(axes[0], results.items(), strict=True):
-        base = runs["default"][0]
-        changes = [(runs[variant] or runs["default"])[0] - base for variant in variants]
-        axis.barh(variants, changes, color=["C0" if change >= 0 else "C3" for change in changes])
-        axis.axvline(0, color="black", linewidth=0.8)
-        axis.set_title(f"{data} ({base:.1f})", fontsize=9)
-        axis.tick_params(labelsize=8)
-    axes[0][0].invert_yaxis()
-    figure.supxlabel("precision@1, points above or below the default", fontsize=9)
-    figure.tight_layout()
-    figure.savefig(path, dpi=80)
-    plt.close(figure)
+    variants = [variant for variant in VARIANTS if variant in measured and variant != "default"]
+    places = np.arange(len(variants))
+    with plot.style("both") as scheme:
+        better, worse = scheme.lines[0], scheme.lines[1]
+        size = (2.1 * len(results) + 1.8, 0.27 * len(variants) + 1.4)
+        figure = plot.figure(1, len(results), size=size)
+        for axis, (data, runs) in zip(figure.axes, results.items(), strict=True):
+            base = runs["default"][0]
+            plot.axes(data, "", "", note=f"default {base:.1f}", ax=axis)
+            changes = [(runs.get(variant) or runs["default"])[0] - base for variant in variants]
+            colors = [better if change >= 0 else worse for change in changes]
+            axis.barh(places, changes, 0.7, color=colors)
+            axis.axvline(0, color=scheme.quiet, linewidth=0.8)
+            for place, change in zip(places, changes, strict=True):
+                if abs(change) >= 0.05:
+                    axis.annotate(
+                        f"{change:+.1f}".replace("-", "\N{MINUS SIGN}"),
+                        (change, place),
+                        (3 if change > 0 else -3, 0),
+                        textcoords="offset points",
+                        va="center",
+                        ha="left" if change > 0 else "right",
+                        fontsize=8,
+                    )
+            axis.margins(x=0.35, y=0.02)
+            axis.invert_yaxis()
+            axis.grid(visible=False)
+            axis.set_xticks([])
+            axis.set_yticks(places, variants if axis is figure.axes[0] else [""] * len(variants))
+            axis.tick_params(axis="y", length=0)
+            for spine in axis.spines.values():
+                spine.set_visible(False)
+        figure.supxlabel("precision@1, points above or below the default", fontsize=9)
+        plot.write(figure, path)
 
 
 def main():
@@ -115,9 +131,9 @@ def main():
     parser.add_argument("--data", type=pathlib.Path, required=True)
     parser.add_argument("--only", nargs="+", choices=list(DATA), default=list(DATA))
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("docs/ablation.md"))
-    parser.add_argument("--plot", type=pathlib.Path, default=pathlib.Path("docs/ablation.png"))
+    parser.add_argument("--plot", type=pathlib.Path, default=pathlib.Path("docs/ablation.svg"))
     arguments = parser.parse_args()
-    plot = pathlib.Path(os.path.relpath(arguments.plot, arguments.out.parent)).as_posix()
+    picture = pathlib.Path(os.path.relpath(arguments.plot, arguments.out.parent)).as_posix()
     parts = {data: split(*read(arguments.data, data, "train")) for data in arguments.only}
     results = {data: {} for data in arguments.only}
     defaults = {}
@@ -126,7 +142,7 @@ def main():
             runs[variant], clf = measure(parts[data], parameters, defaults.get(data))
             defaults.setdefault(data, clf)
             print(f"{data:<12} {variant:<16} {cell(runs, variant)}", flush=True)
-        write_page(arguments.out, plot, results)
+        write_page(arguments.out, picture, results)
         write_plot(arguments.plot, results)
 
 

@@ -213,9 +213,13 @@ def page(results: dict[str, Any], plots: dict[str, str]) -> str:
 
 
 def draw(groups: Groups, path: Path, title: str, seconds: Any) -> None:
-    """Draw precision@1 against a time of each run's, one panel a data set."""
-    from matplotlib.figure import Figure
-    from matplotlib.ticker import LogLocator, NullFormatter
+    """Draw precision@1 against a time of each run's, one panel a data set.
+
+    A point is the median over the repeats, its bars reach from the least to the most.
+    """
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    from labeltree import plot
 
     data_sets = list(dict.fromkeys(cell.data for cell in groups))
     systems = {(name, algorithm) for _, name, algorithm, _ in groups}
@@ -223,33 +227,42 @@ def draw(groups: Groups, path: Path, title: str, seconds: Any) -> None:
     ordered = [(name, a) for name in NAMES for a in peer(name).algorithms if (name, a) in systems]
     columns = min(3, len(data_sets))
     count = -(-len(data_sets) // columns)
-    figure = Figure(figsize=(4.2 * columns + 2.5, 3.6 * count), layout="constrained")
-    axes = figure.subplots(count, columns, squeeze=False).ravel()
-    for axis, data in zip(axes, data_sets, strict=False):
-        for name, algorithm in ordered:
-            runs = groups.get(Cell(data, name, algorithm, 1), [])
-            if runs:
-                axis.plot(
-                    statistics.median(map(seconds, runs)),
-                    statistics.median(100 * run["precision@1"] for run in runs),
-                    linestyle="none",
-                    marker="os^Dv*P"[kinds.index(peer(name).algorithms[algorithm])],
-                    color=f"C{NAMES.index(name)}",
-                    label=f"{name} {algorithm}",
-                )
-        axis.set(title=data, xscale="log", xlabel=title, ylabel="precision@1, %")
-        axis.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-        axis.xaxis.set_major_formatter("{x:g}")
-        axis.xaxis.set_minor_formatter(NullFormatter())
-        axis.grid(alpha=0.3)
-    for axis in axes[len(data_sets) :]:
-        axis.remove()
-    shown = [axis.get_legend_handles_labels() for axis in axes[: len(data_sets)]]
-    known = {label: handle for pair in shown for handle, label in zip(*pair, strict=True)}
-    names = [f"{name} {algorithm}" for name, algorithm in ordered]
-    legend = {name: known[name] for name in names}
-    figure.legend(list(legend.values()), list(legend), loc="outside right upper", fontsize=8)
-    figure.savefig(path, dpi=110)
+    with plot.style("both") as scheme:
+        figure = plot.figure(count, columns, size=(4.2 * columns + 2.5, 3.6 * count))
+        for axis, data in zip(figure.axes, data_sets, strict=False):
+            plot.axes(data, title, "precision@1, %", ax=axis)
+            for name, algorithm in ordered:
+                runs = groups.get(Cell(data, name, algorithm, 1), [])
+                if runs:
+                    times = [seconds(run) for run in runs]
+                    right = [100 * run["precision@1"] for run in runs]
+                    x, y = statistics.median(times), statistics.median(right)
+                    axis.errorbar(
+                        x,
+                        y,
+                        xerr=[[x - min(times)], [max(times) - x]],
+                        yerr=[[y - min(right)], [max(right) - y]],
+                        linestyle="none",
+                        marker="os^Dv*P"[kinds.index(peer(name).algorithms[algorithm])],
+                        color=scheme.lines[NAMES.index(name) % len(scheme.lines)],
+                        fillstyle="full" if NAMES.index(name) < len(scheme.lines) else "none",
+                        linewidth=1,
+                        capsize=0,
+                        label=f"{name} {algorithm}",
+                    )
+            axis.set_xscale("log")
+            axis.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+            axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+            axis.xaxis.set_minor_formatter(NullFormatter())
+            axis.grid(visible=True)
+        for axis in figure.axes[len(data_sets) :]:
+            axis.remove()
+        shown = [axis.get_legend_handles_labels() for axis in figure.axes]
+        known = {label: handle for pair in shown for handle, label in zip(*pair, strict=True)}
+        names = [f"{name} {algorithm}" for name, algorithm in ordered]
+        legend = {name: known[name] for name in names}
+        figure.legend(list(legend.values()), list(legend), loc="outside right upper", fontsize=8)
+        plot.write(figure, path)
 
 
 PLOTS = {
@@ -267,6 +280,6 @@ def write(results: dict[str, Any], out: Path) -> None:
     plots = {}
     for name, (title, seconds) in PLOTS.items():
         if groups:
-            draw(groups, out / f"{name}.png", f"{title}, one thread", seconds)
-            plots[f"precision@1 against {title}"] = f"{name}.png"
+            draw(groups, out / f"{name}.svg", f"{title}, one thread", seconds)
+            plots[f"precision@1 against {title}"] = f"{name}.svg"
     (out / "report.md").write_text(page(results, plots))

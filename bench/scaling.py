@@ -13,10 +13,10 @@ candidates  candidates of one tree, for LabelTreeClassifier without an index; th
 
 All else stays the same. At every size a model has learned one example of each label, or more where
 labels are few, and is timed on `--rows` further ones: to learn them with progressive validation,
-then to predict them. Times are medians over batches of 1,000 rows, memory is what the model's
-arrays hold, depth the average over the examples learned. At the end, a table in microseconds and
-MB with exponents of growth: the slope of log cost over log size, by least squares through all
-sizes.
+then to predict them. Times are the processor's, medians over batches of 1,000 rows; memory is what
+the model's arrays hold, depth the average over the examples learned. At the end, a table in
+microseconds and MB with exponents of growth: the slope of log cost over log size, by least squares
+through all sizes. In the picture, bands reach from the first to the third quartile of the batches.
 """
 
 import argparse
@@ -56,6 +56,7 @@ class Cost(NamedTuple):
     prediction: float
     memory: int  # bytes
     depth: float
+    quartiles: dict[str, tuple[float, float]]  # of the batches' learning and prediction
 
 
 class Sweep(NamedTuple):
@@ -88,7 +89,7 @@ def candidates_case(name, candidates):
 
 SWEEPS = {
     "labels": Sweep(
-        (*TREES, CONTRAST),
+        (*TREES, LABEL_TREE, CONTRAST),
         (1000, 10_000, 100_000, 1_000_000),
         20_000,
         lambda _, size: Case(size, size, {}),
@@ -107,7 +108,7 @@ SWEEPS = {
 
 
 def measure(name, case, timed, bits):
-    """Return microseconds an example to learn and to predict, bytes of a model, and its depth."""
+    """Return the cost of an example, but for the size at which it is."""
     before = np.random.default_rng(0).permutation(case.before) % case.labels
     after = np.random.default_rng(1).permutation(case.before)[:timed] % case.labels
     batches = list(in_batches(after, TIMED_AT_ONCE, case.nnz, 1))
@@ -119,7 +120,11 @@ def measure(name, case, timed, bits):
         learning += [microseconds(clf.partial_fit, X, y) / len(y) for X, y in batches]
         prediction += [microseconds(clf.predict, X) / len(y) for X, y in batches]
     memory = sum(np.asarray(array).nbytes for array in clf._learner.state().values())
-    return np.median(learning), np.median(prediction), memory, mean_depth(clf)
+    quartiles = {
+        kind: tuple(np.quantile(times, [0.25, 0.75]).tolist())
+        for kind, times in (("learning", learning), ("prediction", prediction))
+    }
+    return np.median(learning), np.median(prediction), memory, mean_depth(clf), quartiles
 
 
 def in_batches(labels, size, nnz, seed):
@@ -129,9 +134,9 @@ def in_batches(labels, size, nnz, seed):
 
 
 def microseconds(function, *arguments):
-    start = time.perf_counter()
+    start = time.process_time()  # of one thread, however busy the machine
     function(*arguments)
-    return 1e6 * (time.perf_counter() - start)
+    return 1e6 * (time.process_time() - start)
 
 
 def mean_depth(clf):
@@ -175,24 +180,34 @@ def table(quantity, sizes, costs):
 
 def draw(path, quantity, costs):
     """Plot the costs against the size, both on logarithmic axes."""
-    import matplotlib
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
+    from labeltree import plot
 
-    figure, axes = pyplot.subplots(1, 3, figsize=(13, 4), layout="constrained")
-    titles = ("learning, us an example", "prediction, us an example", "model, bytes")
-    for i, (axis, title) in enumerate(zip(axes, titles, strict=True)):
-        for name, points in costs.items():
-            axis.loglog(
-                [cost.size for cost in points.values()],
-                [cost[1 + i] for cost in points.values()],
-                marker="o",
-                label=name.removesuffix("Classifier"),
-            )
-        axis.set(title=title, xlabel=quantity)
-    axes[0].legend()
-    figure.savefig(path, dpi=120)
+    titles = {
+        "learning": "Learning, \N{MICRO SIGN}s an example",
+        "prediction": "Prediction, \N{MICRO SIGN}s an example",
+        "memory": "Model, MB",
+    }
+    with plot.style("both"):
+        figure = plot.figure(1, 3, size=(15, 4.6))
+        for axis, (kind, title) in zip(figure.axes, titles.items(), strict=True):
+            plot.axes(title, quantity, "", ax=axis)
+            for name, points in costs.items():
+                sizes = [cost.size for cost in points.values()]
+                values = [getattr(cost, kind) / UNITS[kind] for cost in points.values()]
+                (line,) = axis.plot(sizes, values, "o-", label=name.removesuffix("Classifier"))
+                if kind != "memory":
+                    ends = np.transpose([cost.quartiles[kind] for cost in points.values()])
+                    axis.fill_between(sizes, *ends, color=line.get_color(), alpha=0.2, linewidth=0)
+            axis.set(xscale="log", yscale="log")
+            axis.minorticks_off()
+            axis.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+            for ticks in (axis.xaxis, axis.yaxis):
+                ticks.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
+                ticks.set_minor_formatter(NullFormatter())
+            plot.name_lines(axis)
+        plot.write(figure, path)
 
 
 def main(arguments=None):
@@ -218,7 +233,8 @@ def main(arguments=None):
             if case.labels > PATIENCE.get(name, case.labels):
                 continue
             figures = measure(name, case, options.rows or sweep.rows, options.bits)
-            cost = Cost(figures[-1] if options.of == "depth" else size, *figures)
+            depth = figures[3]
+            cost = Cost(depth if options.of == "depth" else size, *figures)
             costs.setdefault(name, {})[size] = cost
             show(name, options.of, cost)
     print("", *table(options.of, sizes, costs), sep="\n")

@@ -77,8 +77,8 @@ def test_one_command_writes_a_report_and_says_what_could_not_be_installed(tmp_pa
     page = (out / "report.md").read_text()
     assert "napkinxc could not be installed: pip install no-such-package failed" in page
     assert "| toy | scikit_learn sgd | one_against_all | 1 | +0.0 |" in page
-    assert (out / "training.png").stat().st_size > 1000
-    assert (out / "prediction.png").stat().st_size > 1000
+    assert (out / "training.svg").stat().st_size > 1000
+    assert (out / "prediction.svg").stat().st_size > 1000
 
     with pytest.raises(SystemExit):  # results are not overwritten by chance
         command.main(arguments)

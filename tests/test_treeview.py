@@ -245,6 +245,36 @@ class TestDict:
         assert sorted(map(int, labels)) == sorted({int(label.split()[1]) for label in y})
 
 
+class TestText:
+    def test_a_line_a_node_with_bars_beside_siblings(self):
+        tree = small()
+        assert tree.to_text(9, {2: ["deep", "down"]}).splitlines() == [
+            "c, b, a (6 examples, 3 labels)",
+            "├─ ████████ deep, down | c, b (5 examples, 2 labels)",
+            "│  ├─ ████████ c (3 examples, 1 label)",
+            "│  └─ █████    b (2 examples, 1 label)",
+            "└─ ██       a (1 example, 1 label)",
+        ]
+        assert len(tree.to_text(0).splitlines()) == 1
+
+    def test_long_names_and_lines_are_shortened(self):
+        tree = small(names=["x" * 99, "two\nlines", "c"])
+        assert "x" * 39 + "…" in tree.to_text()
+        assert "two lines" in tree.to_text()
+
+    @each(TREES)
+    def test_frequent_labels_are_those_of_most_weight(self, models, name):
+        tree = models[name].tree_
+        found = tree.frequent_labels(tree.depth, n=2)
+        for node in range(tree.n_nodes):
+            totals = {}
+            for leaf in (v for v in below(tree, node) if not tree.children[v]):
+                if tree.label[leaf] is not None:
+                    totals[tree.label[leaf]] = totals.get(tree.label[leaf], 0) + tree.weight[leaf]
+            best = sorted(totals.values(), reverse=True)[:2]
+            assert [totals[label] for label in found.get(node, [])] == best
+
+
 NODE = re.compile(r'  n(\d+) \[label="((?:[^"\\]|\\.)*)"\];\n', re.DOTALL)
 EDGE = re.compile(r"  n(\d+) -> n(\d+);\n")
 
@@ -356,14 +386,18 @@ def test_one_label_is_a_tree():
         assert tree.path(np.eye(3)) == tree.roots
 
 
-def test_is_made_of_plain_arrays():
-    tree = Tree(
+def small(names=("a", "b", "c")):
+    return Tree(
         parent=np.array([-1, 0, 0, 2, 2]),
-        label=np.array([None, "a", None, "b", "c"], dtype=object),
+        label=np.array([None, names[0], None, *names[1:]], dtype=object),
         weight=np.array([6.0, 1.0, 5.0, 2.0, 3.0]),
         labels_below=np.array([3, 1, 2, 1, 1]),
         find_path=lambda _: [0, 2, 4],
     )
+
+
+def test_is_made_of_plain_arrays():
+    tree = small()
     assert (tree.n_nodes, tree.n_leaves, tree.depth, tree.roots) == (5, 3, 2, [0])
     assert tree.children == [[1, 2], [], [3, 4], [], []]
     assert tree.depths.tolist() == [0, 1, 1, 2, 2]

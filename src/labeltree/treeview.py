@@ -19,6 +19,22 @@ def counted(count: float, noun: str, nouns: str | None = None) -> str:
     return f"{text} {noun if text == '1' else nouns or noun + 's'}"
 
 
+def shortened(name: str, length: int = 40) -> str:
+    """Return a name on one line that is not too long."""
+    name = " ".join(name.split())
+    return name if len(name) <= length else name[: length - 1] + "…"
+
+
+def best_of_groups(
+    group: NDArray[np.int64], score: NDArray[np.float64], n: int
+) -> NDArray[np.int64]:
+    """Return where the n largest scores of each group are, the largest first; groups rise."""
+    order = np.lexsort([np.arange(len(score)), -score, group])
+    begins = np.searchsorted(group[order], group[order])
+    best: NDArray[np.int64] = order[np.arange(len(order)) - begins < n]
+    return best
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Tree:
     """The nodes of a fitted tree; of several trees if the estimator has several.
@@ -118,7 +134,10 @@ class Tree:
         known = [leaf for leaf in self.leaves.tolist() if self.label[leaf] is not None]
         leaves = np.array(known, dtype=np.int64)
         codes: dict[Any, int] = {}
-        code = [codes.setdefault(label, len(codes)) for label in self.label[leaves].tolist()]
+        code = np.array(
+            [codes.setdefault(label, len(codes)) for label in self.label[leaves].tolist()],
+            dtype=np.int64,
+        )
         names = list(codes)
         found: dict[int, list[Any]] = {}
         at = leaves.copy()
@@ -128,15 +147,11 @@ class Tree:
             here = self.depths[at] == depth
             if depth > max_depth or not here.any():
                 continue
-            keys, group = np.unique(
-                at[here] * len(names) + np.array(code)[here], return_inverse=True
-            )
-            weight = np.bincount(group, self.weight[leaves[here]])
-            node = keys // len(names)
-            for i in np.lexsort([keys, -weight, node]).tolist():
-                best = found.setdefault(int(node[i]), [])
-                if len(best) < n:
-                    best.append(names[keys[i] % len(names)])
+            keys, group = np.unique(at[here] * len(names) + code[here], return_inverse=True)
+            weight = np.bincount(group, self.weight[leaves[here]]).astype(np.float64)
+            best = best_of_groups(keys // len(names), weight, n)
+            for node, name in zip(keys[best] // len(names), keys[best] % len(names), strict=True):
+                found.setdefault(int(node), []).append(names[name])
         return found
 
     def to_dict(self, node: int | None = None, max_depth: int = 50) -> dict[str, Any]:
@@ -175,6 +190,42 @@ class Tree:
             f"{counted(self.n_leaves, 'leaf', 'leaves')}, depth "
             f'{self.depth}</summary><table style="font-size:85%">{bars}</table></details>'
         )
+
+    def to_text(self, max_depth: int = 4, words: Mapping[int, list[str]] | None = None) -> str:
+        """Return a drawing of the top of the tree, a line a node.
+
+        Each tells the node's most typical words, if they are given by node, and the labels that
+        came most often. A bar is its share of the examples, that of the sibling with most being
+        full.
+        """
+        frequent = self.frequent_labels(max_depth)
+        lines = []
+        stack = [(root, "", "", "") for root in reversed(self.roots)]
+        while stack:
+            node, branch, indent, bar = stack.pop()
+            told = ", ".join((words or {}).get(node, []))
+            told += " | " if told else ""
+            names = ", ".join(shortened(str(label)) for label in frequent.get(node, []))
+            names += ", ..." if self.labels_below[node] > len(frequent.get(node, [])) > 0 else ""
+            lines.append(
+                f"{branch}{bar}{told}{names} ({counted(self.weight[node], 'example')}, "
+                f"{counted(self.labels_below[node], 'label')})\n"
+            )
+            if self.depths[node] < max_depth:
+                children = sorted(self.children[node], key=lambda v: -self.weight[v])
+                most = float(self.weight[children].max(initial=0))
+                for i, child in reversed(list(enumerate(children))):
+                    last = i == len(children) - 1
+                    share = float(self.weight[child]) / most if most > 0 else 0.0
+                    stack.append(
+                        (
+                            child,
+                            indent + ("└─ " if last else "├─ "),
+                            indent + ("   " if last else "│  "),
+                            f"{'█' * max(1, round(8 * share)):<8} ",
+                        )
+                    )
+        return "".join(lines)
 
     def to_dot(self, max_depth: int = 5) -> str:
         """Return the top of the tree in Graphviz's language."""

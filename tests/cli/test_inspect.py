@@ -2,11 +2,7 @@
 
 import gzip
 import json
-import os
 import re
-import subprocess
-import sys
-from html.parser import HTMLParser
 
 import numpy as np
 import pytest
@@ -14,6 +10,7 @@ import pytest
 from labeltree import load
 from labeltree.datasets import make_multiclass
 
+from ..test_treepage import data_of
 from .conftest import TREE, write_pets
 
 
@@ -37,14 +34,43 @@ def test_facts(cli, model):
 def test_tree_is_drawn_with_frequent_labels(cli, model):
     lines = cli("inspect", model, "--tree", "--depth", 1).out.partition("\n\n")[2].splitlines()
     assert len(lines) == 3
-    assert lines[0].startswith("40 labels, 3,000 examples: ")
+    assert lines[0].endswith(", ... (3,000 examples, 40 labels)")
     assert lines[1].startswith("├─ ")
     assert lines[2].startswith("└─ ")
     tree = load(model).tree_
     names = tree.frequent_labels(1)
-    assert lines[0].split(": ")[1] == ", ".join(map(str, names[0])) + ", ..."
+    assert lines[0].startswith(", ".join(map(str, names[0])) + ", ...")
     weight = {tree.label[leaf]: tree.weight[leaf] for leaf in tree.leaves}
     assert weight[names[0][0]] == max(weight.values())
+
+
+@pytest.fixture
+def pets(cli, tmp_path):
+    write_pets(tmp_path / "pets.tsv")
+    text = (tmp_path / "pets.tsv").read_text().replace("pet,", "")
+    (tmp_path / "pets.tsv").write_text(text)
+    cli("train", tmp_path / "pets.tsv", "-m", tmp_path / "m", "--keep-names", "--quiet", *TREE)
+    return tmp_path / "m"
+
+
+def test_words_tell_what_a_branch_is_about(cli, pets, tmp_path):
+    lines = cli("inspect", pets, "--tree").out.partition("\n\n")[2].splitlines()
+    found = {line.split(" | ")[1].split(" ")[0]: line.split(" | ")[0] for line in lines[1:]}
+    assert "barks" in found["dog"]
+    assert "purrs" in found["cat"]
+    assert "it" not in re.findall(r"\w+", found["dog"] + found["cat"])  # which both have
+    cli("inspect", pets, "--html", tmp_path / "tree.html")
+    data = data_of((tmp_path / "tree.html").read_text())
+    names = [data["labels"][names[0]] for names in data["names"]]
+    assert data["words"][names.index("dog", 1)].split() == re.findall(r"[a-z]+", found["dog"])
+
+
+def test_words_of_hashed_names(cli, tmp_path):
+    (tmp_path / "a.vw").write_text("1 |a purrs it\n2 |a barks it\n" * 50)
+    cli("train", tmp_path / "a.vw", "-m", tmp_path / "m", "--keep-names", "--quiet", *TREE)
+    out = cli("inspect", tmp_path / "m", "--tree").out
+    assert re.search(r"a\^purrs \| 1 ", out)
+    assert re.search(r"a\^barks \| 2 ", out)
 
 
 def test_example_shows_path_candidates_and_tokens(cli, tmp_path):
@@ -140,125 +166,20 @@ def test_example_needs_no_label(cli, tmp_path):
     assert text.startswith("1,it purrs\n")
 
 
-class Outline(HTMLParser):
-    """Checks that tags nest, and collects what the page shows."""
-
-    def __init__(self):
-        super().__init__()
-        self.open, self.counts, self.text, self.depth = [], {}, "", 0
-
-    def handle_starttag(self, tag, attrs):
-        assert not {"src", "href"} & {name for name, _ in attrs}  # nothing is loaded
-        self.counts[tag] = self.counts.get(tag, 0) + 1
-        if tag not in ("meta", "input"):
-            self.open.append(tag)
-        self.depth = max(self.depth, self.open.count("details"))
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        if "script" not in self.open:
-            self.text += data
-        else:
-            self.script = data
-
-
-def test_page_is_complete_and_nests(cli, model, tmp_path):
+def test_page_and_dot_have_every_node(cli, model, tmp_path):
     page, dot = tmp_path / "tree.html", tmp_path / "tree.dot"
     cli("inspect", model, "--html", page, "--dot", dot)
-    outline = Outline()
-    outline.feed(page.read_text())
-    outline.close()
+    data = data_of(page.read_text())
     tree = load(model).tree_
-    assert outline.open == []
-    assert outline.counts["details"] == outline.counts["summary"] == tree.n_nodes - tree.n_leaves
-    assert outline.depth == tree.depth
-    assert outline.counts["script"] == 1
-    assert "40 labels, 3,000 examples" in outline.text
+    assert len(data["parent"]) == tree.n_nodes
+    assert (data["count"][0], data["examples"][0]) == (40, 3000)
+    assert sorted(data["labels"]) == sorted(map(str, range(40)))
+    assert not any(data["words"])  # no names are kept
+    assert "<title>m.labeltree: probability-tree</title>" in page.read_text()
     assert dot.read_text().count(" -> ") == tree.n_nodes - 1
 
 
-def test_labels_cannot_break_the_page(cli, tmp_path):
-    (tmp_path / "a.tsv").write_text("<b>\ta\n\"&'\tb\n" * 20)
-    cli("train", tmp_path / "a.tsv", "-m", tmp_path / "m", "--quiet", *TREE)
-    cli("inspect", tmp_path / "m", "--html", tmp_path / "p.html")
-    outline = Outline()
-    outline.feed((tmp_path / "p.html").read_text())
-    assert "b" not in outline.counts
-    assert "<b>" in outline.text
-    assert "<b>" not in outline.script
-
-
-def test_bars_are_seen_at_every_depth_and_labels_are_found(cli, model, tmp_path):
-    tree = load(model).tree_
-    for depth in (2, tree.depth):
-        cli("inspect", model, "--html", tmp_path / "p.html", "--depth", depth)
-        page = (tmp_path / "p.html").read_text()
-        widths = [float(width) for width in re.findall(r"width:([\d.]+)em", page)]
-        assert len(widths) == (tree.depths <= depth).sum()
-        assert min(widths) > 0.5
-        labels = json.loads(re.search(r"LABELS = (\[.*?\]\]);", page)[1])
-        assert sorted(int(label) for label, _ in labels) == list(range(40))
-        weight = {str(tree.label[leaf]): tree.weight[leaf] for leaf in tree.leaves}
-        found = [weight[label] for label, _ in labels]
-        assert found == sorted(found, reverse=True)
-        for label, node in labels:
-            assert f'id="n{node}"' in page
-            leaf = next(leaf for leaf in tree.leaves if str(tree.label[leaf]) == label)
-            while tree.depths[leaf] > depth:
-                leaf = tree.parent[leaf]
-            assert node == leaf
-    assert "1 label, " in page
-    assert "1 labels" not in page + cli("inspect", model, "--tree", "--depth", 99).out
-
-
-BROWSER = """
-import sys
-from PyQt6.QtCore import QTimer, QUrl
-from PyQt6.QtWebEngineCore import QWebEnginePage
-from PyQt6.QtWidgets import QApplication
-
-app = QApplication(["browser", "--no-sandbox"])
-page = QWebEnginePage()
-script = '''
-(() => {
-  const all = [...document.querySelectorAll('details')];
-  const shut = all.filter(d => !d.open)[0];
-  const before = shut.getBoundingClientRect().height;
-  shut.querySelector('summary').click();
-  const after = shut.getBoundingClientRect().height, open = shut.open;
-  const box = document.getElementById('search');
-  box.value = '17';
-  box.dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter'}));
-  const found = document.querySelector('.found');
-  const seen = found.getBoundingClientRect().height > 0 && !box.closest('p').hidden;
-  return [all.length, before, after, open, seen, found.textContent.split(' ')[0]].join(' ');
-})()
-'''
-def loaded(ok):
-    assert ok
-    page.runJavaScript(script, lambda value: (print(value), app.quit()))
-page.loadFinished.connect(loaded)
-page.load(QUrl.fromLocalFile(sys.argv[1]))
-QTimer.singleShot(30000, lambda: app.exit(3))
-sys.exit(app.exec())
-"""
-
-
-def test_page_unfolds_in_a_browser(cli, model, tmp_path):
-    pytest.importorskip("PyQt6.QtWebEngineCore", reason="needs pip install PyQt6-WebEngine")
-    cli("inspect", model, "--html", tmp_path / "tree.html")
-    result = subprocess.run(
-        [sys.executable, "-c", BROWSER, tmp_path / "tree.html"],
-        env={**os.environ, "QT_QPA_PLATFORM": "offscreen", "QTWEBENGINE_DISABLE_SANDBOX": "1"},
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    assert result.returncode == 0, result.stderr
-    nodes, before, after, is_open, seen, label = result.stdout.split()
-    assert int(nodes) == 39
-    assert float(after) > float(before)
-    assert is_open == seen == "true"
-    assert label == "17"
+def test_one_label_is_no_labels(cli, model):
+    out = cli("inspect", model, "--tree", "--depth", 99).out
+    assert ", 1 label)" in out
+    assert "1 labels" not in out

@@ -448,3 +448,16 @@ def test_only_what_was_counted_can_be_forgotten():
     with pytest.raises(ValueError, match="was never counted"):
         features.forget([""])
     assert features.documents_ == 0
+
+
+def test_document_counts_are_of_the_texts_that_have_a_feature():
+    features = TextFeatures(keep_names=True, word_ngrams=1).fit(["a b", "a a c", "a"])
+    columns = np.array(list(features.names_))
+    counts = features.document_counts(columns)
+    found = dict(zip(features.names_.values(), counts.tolist(), strict=True))
+    assert found == {"a": 3, "b": 1, "c": 1}
+    twin = columns[:1] ^ 2**23  # which shares the count
+    assert features.document_counts(np.append(columns[:1], twin)).tolist() == [3, 0]
+    assert features.document_counts(np.array([5])).tolist() == [0]
+    without = TextFeatures(keep_names=True, idf=False).fit(["a b"])
+    assert without.document_counts(columns).tolist() == [0, 0, 0]

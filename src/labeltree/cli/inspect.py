@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +11,12 @@ import numpy as np
 from labeltree import modelfile
 from labeltree.algorithms import name_of
 from labeltree.cli.explain import Explanation, explain
-from labeltree.cli.treepage import tree_page
 from labeltree.estimators import OnlineClassifier, TextClassifier, classifier_of, load
+from labeltree.estimators.treewords import tree_words
 from labeltree.runs.notes import notes_of
 from labeltree.runs.outputs import require_output
 from labeltree.runs.reading import names_of
+from labeltree.treepage import tree_page
 from labeltree.treeview import Tree, counted
 
 _DEPTH_DRAWN = 4
@@ -68,12 +68,17 @@ def inspect(
         raise ValueError(f"{model}: {algorithm} has no tree to draw")
     facts = describe(model, clf, view)
     explanation = None if example is None else explain(model, clf, example)
-    if view is not None:
-        depth_written = _DEPTH_WRITTEN if depth is None else depth
-        if dot is not None:
-            _write(dot, view.to_dot(depth_written))
-        if html is not None:
-            _write(html, tree_page(f"{model.name}: {algorithm}", view, depth_written))
+    depth_written = _DEPTH_WRITTEN if depth is None else depth
+    depth_drawn = _DEPTH_DRAWN if depth is None else depth
+    words = {}
+    if view is not None and (tree or html is not None):
+        kept = names_of(model)
+        deepest = depth_drawn if html is None else depth_written
+        words = tree_words(clf, view, None if kept is None else kept.to_dict(), deepest)
+    if view is not None and dot is not None:
+        _write(dot, view.to_dot(depth_written))
+    if view is not None and html is not None:
+        _write(html, tree_page(f"{model.name}: {algorithm}", view, depth_written, words))
     if as_json:
         if explanation is not None:
             facts["example"] = explanation._asdict()
@@ -82,7 +87,7 @@ def inspect(
         return _explained(explanation, view)
     text = "".join(f"{name:<12} {_text(value)}\n" for name, value in facts.items())
     if tree and view is not None:
-        text += "\n" + "".join(draw(view, _DEPTH_DRAWN if depth is None else depth))
+        text += "\n" + view.to_text(depth_drawn, words)
     return text
 
 
@@ -143,25 +148,6 @@ def describe(
             "rows of the next": run["rows"],
         }
     return facts
-
-
-def draw(tree: Tree, max_depth: int) -> Iterator[str]:
-    """Yield the lines of a drawing of the top of a tree, with the labels most seen below."""
-    frequent = tree.frequent_labels(max_depth)
-    stack = [(root, "", "") for root in reversed(tree.roots)]
-    while stack:
-        node, branch, indent = stack.pop()
-        names = ", ".join(map(str, frequent.get(node, [])))
-        more = ", ..." if tree.labels_below[node] > len(frequent.get(node, [])) > 0 else ""
-        yield (
-            f"{branch}{counted(tree.labels_below[node], 'label')}, "
-            f"{counted(tree.weight[node], 'example')}: {names}{more}\n"
-        )
-        if tree.depths[node] < max_depth:
-            children = sorted(tree.children[node], key=lambda n: -tree.weight[n])
-            for i, child in reversed(list(enumerate(children))):
-                branch, below = ("└─ ", "   ") if i == len(children) - 1 else ("├─ ", "│  ")
-                stack.append((child, indent + branch, indent + below))
 
 
 def _explained(found: Explanation, tree: Tree | None) -> str:

@@ -18,6 +18,7 @@ from labeltree.data.rows import build_csr
 from labeltree.data.texts import Texts
 
 MOST_NAMES = 1_000_000  # of features, that are kept
+_COUNT_BITS = 22  # of features' numbers, by which they are counted (core/document_counts.hpp)
 _MOST = 16  # words or characters in a sequence: each order adds as many features as a text has
 
 Arrays = dict[str, NDArray[Any]]
@@ -312,6 +313,39 @@ class TextFeatures(TransformerMixin, BaseEstimator):
         """The number of texts counted; without `idf` none are."""
         check_is_fitted(self)
         return int(self._core.documents)
+
+    def document_counts(self, columns: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return in how many texts features were.
+
+        Parameters
+        ----------
+        columns : array of int
+            The features, in the order in which they were met. Of those that share a count, as there
+            are more of them than counts, the first has it and the others zero.
+
+        Returns
+        -------
+        array of int
+            One count a feature; zeros without `idf`.
+
+        Examples
+        --------
+        >>> from labeltree import TextFeatures
+        >>> features = TextFeatures(keep_names=True).fit(["it purrs", "it barks"])
+        >>> features.document_counts(list(features.names_)).tolist()
+        [2, 1, 1]
+        """
+        check_is_fitted(self)
+        found = np.zeros(len(columns), dtype=np.int64)
+        arrays = self._arrays()
+        if not len(arrays.get("places", ())):
+            return found
+        place = np.asarray(columns, dtype=np.int64) % 2 ** min(self.hash_bits, _COUNT_BITS)
+        at = np.minimum(np.searchsorted(arrays["places"], place), len(arrays["places"]) - 1)
+        _, first = np.unique(place, return_index=True)
+        first = first[arrays["places"][at[first]] == place[first]]
+        found[first] = arrays["counts"][at[first]]
+        return found
 
     @property
     def names_(self) -> dict[int, str]:
