@@ -1,5 +1,6 @@
 #include "ascending.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 
 namespace labeltree {
@@ -19,6 +20,8 @@ std::vector<std::uint8_t> pack_ascending(std::span<const std::uint64_t> numbers)
 
 std::vector<std::uint64_t> unpack_ascending(std::span<const std::uint8_t> bytes) {
   std::vector<std::uint64_t> numbers;
+  numbers.reserve(static_cast<std::size_t>(
+      std::count_if(bytes.begin(), bytes.end(), [](std::uint8_t byte) { return byte < 0x80; })));
   std::uint64_t least = 0, gap = 0;
   unsigned shift = 0;
   for (const std::uint8_t byte : bytes) {

@@ -52,6 +52,7 @@ class StateVisitor {
   virtual void shared(const std::string& name, SharedArray<std::uint32_t>& values) = 0;
   virtual void shared(const std::string& name, SharedArray<std::uint64_t>& values) = 0;
   virtual void shared(const std::string& name, SharedArray<float>& values) = 0;
+  virtual void shared(const std::string& name, SharedArray<double>& values) = 0;
 
   // A table that is often almost empty, in rows of `row_size` floats. Its size is settled before,
   // and it is all zeros before it is restored.

@@ -60,9 +60,9 @@ void Bank::visit_seen(StateVisitor& state, const std::string& prefix) {
   StateVisitor::require(!scaled || seen.size() == largest.size(),
                         "the saved arrays " + prefix + "seen and " + prefix +
                             "largest differ in length");
+  StateVisitor::require(seen.empty() || seen.back() < largest_.size(),
+                        "the saved array " + prefix + "seen has a feature that does not exist");
   for (std::size_t i = 0; i < seen.size(); ++i) {
-    StateVisitor::require(seen[i] < largest_.size(), "the saved array " + prefix +
-                                                         "seen has a feature that does not exist");
     largest_.data()[seen[i]] = scaled ? largest[i] : 1.0f;
   }
 }

@@ -10,7 +10,6 @@
 #include "hash.hpp"
 #include "labels.hpp"
 #include "linear/simd.hpp"
-#include "state.hpp"
 
 namespace labeltree {
 
@@ -127,54 +126,6 @@ class TopLabels {
 
  private:
   std::vector<Entry> entries_;
-};
-
-// The top labels of all nodes in plain arrays, one node after the other, for saving.
-struct FlatTop {
-  explicit FlatTop(const std::vector<TopLabels>& tops)
-      : FlatTop(tops, [](std::size_t) { return ~std::size_t{0}; }) {}
-
-  // At most most(node) of each node.
-  template <class Most>
-  FlatTop(const std::vector<TopLabels>& tops, Most most) {
-    for (std::size_t node = 0; node < tops.size(); ++node) {
-      const std::vector<TopLabels::Entry>& entries = tops[node].entries();
-      const std::size_t kept = std::min(entries.size(), most(node));
-      size.push_back(static_cast<std::uint32_t>(kept));
-      for (std::size_t i = 0; i < kept; ++i) {
-        label.push_back(entries[i].label);
-        count.push_back(entries[i].count);
-      }
-    }
-  }
-
-  void visit_state(StateVisitor& state) {
-    state.array("top_size", size);
-    state.array("top_label", label);
-    state.array("top_count", count);
-  }
-
-  // Back again; throws if it is not right for this number of nodes and labels.
-  std::vector<TopLabels> unpack(std::size_t nodes, std::size_t labels) const {
-    StateVisitor::require(size.size() == nodes && label.size() == count.size(),
-                          "the saved label counts differ in length");
-    std::vector<TopLabels> tops(nodes);
-    std::size_t next = 0;
-    for (std::size_t node = 0; node < nodes; ++node) {
-      for (std::uint32_t i = 0; i < size[node]; ++i, ++next) {
-        StateVisitor::require(next < label.size() && label[next] < labels,
-                              "the saved tree has a label that does not exist");
-        StateVisitor::require(count[next] >= 0.0, "the saved tree has a label with a count that is none");
-        tops[node].entries().push_back({label[next], count[next]});
-      }
-    }
-    StateVisitor::require(next == label.size(), "the saved label counts differ in length");
-    return tops;
-  }
-
-  std::vector<std::uint32_t> size;
-  std::vector<std::uint32_t> label;
-  std::vector<double> count;
 };
 
 // c log2 c, the term of a count in an entropy.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <utility>
 
 namespace labeltree {
@@ -27,7 +28,7 @@ std::uint32_t LomTree::add_node() {
   total_.push_back(0.0);
   score_sum_.push_back(0.0);
   score_weight_.push_back(0.0);
-  top_.emplace_back();
+  top_.add();
   return v;
 }
 
@@ -55,7 +56,7 @@ void LomTree::set_node(std::uint32_t v) {
   serial_[v] = serials_++;
   ++recycled_[v];
   smallest_[v] = total_[v] = score_sum_[v] = score_weight_[v] = 0.0;
-  top_[v] = {};
+  top_.learned(v) = {};
   if (regressor_[v] != none) bank_.zero(regressor_[v]);
 }
 
@@ -65,7 +66,7 @@ void LomTree::adopt(std::uint32_t parent, std::uint32_t left, std::uint32_t righ
   right_[parent] = right;
   parent_[left] = parent_[right] = parent;
   // Until a child has seen examples of its own it predicts what its parent would.
-  top_[left] = top_[right] = top_[parent];
+  top_.learned(left) = top_.learned(right) = top_.learned(parent);
 }
 
 // UpdateC: carries a changed C towards the root.
@@ -141,7 +142,7 @@ bool LomTree::may_add() const {
 
 // Whether leaf j, which has seen two labels or more, is to be split (inequality 2).
 bool LomTree::wants_split(std::uint32_t j) const {
-  return may_add() || smallest_[j] - top_[j].entries()[0].count >
+  return may_add() || smallest_[j] - top_[j].count(0) >
                           params_.swap_resistance * (smallest_[root_] + 1.0);
 }
 
@@ -177,11 +178,11 @@ void LomTree::learn_one(LabelId y, float weight, bool /*seen*/, Scratch& scratch
       label_score_sum_.push_back(0.0);
       label_score_weight_.push_back(0.0);
     }
-    if (total_[j] == 0.0) top_[j] = {};  // what it had from its parent
+    if (total_[j] == 0.0) top_.learned(j) = {};  // what it had from its parent
     reached_[index] += weight;
     total_[j] += weight;
-    top_[j].update(y, reached_[index], kept_labels);
-    if (is_leaf(j) && top_[j].entries().size() > 1 && wants_split(j)) {
+    top_.learned(j).update(y, reached_[index], kept_labels);
+    if (is_leaf(j) && top_[j].size() > 1 && wants_split(j)) {
       const double size = smallest_[j];
       if (may_add()) {
         const std::uint32_t l = add_node();
@@ -216,11 +217,11 @@ void LomTree::rank(std::size_t k, Scratch& scratch) const {
       [&](std::uint32_t j, float h) { return h > 0.0f ? right_[j] : left_[j]; });
   for (std::size_t i = 0; i < scratch.examples.size(); ++i) {
     const std::uint32_t leaf = scratch.walk.paths[i].back();
-    const std::vector<TopLabels::Entry>& top = top_[leaf].entries();
-    const double total = total_[leaf] > 0.0 ? total_[leaf] : top_[leaf].sum(kept_labels);
+    const NodeTops::Top top = top_[leaf];
+    const double total = total_[leaf] > 0.0 ? total_[leaf] : top.sum(kept_labels);
     const std::size_t begin = scratch.ranked.size();
     for (std::size_t n = 0; n < std::min(k, top.size()); ++n) {
-      scratch.ranked.push_back({static_cast<float>(top[n].count / total), top[n].label});
+      scratch.ranked.push_back({static_cast<float>(top.count(n) / total), top.label(n)});
     }
     scratch.ranked.resize(begin + k, missing);
   }
@@ -229,14 +230,14 @@ void LomTree::rank(std::size_t k, Scratch& scratch) const {
 TreeView LomTree::view() const {
   TreeView view{parent_, std::vector<LabelId>(nodes(), no_label), total_, distinct()};
   for (std::uint32_t v = 0; v < nodes(); ++v) {
-    if (!top_[v].entries().empty()) view.label[v] = top_[v].entries()[0].label;
+    if (top_[v].size() > 0) view.label[v] = top_[v].label(0);
   }
   return view;
 }
 
 // How many labels have reached each node.
 std::vector<std::uint32_t> LomTree::distinct() const {
-  if (bank_.params().frozen) return frozen_distinct_;
+  if (bank_.params().frozen) return {shown_.distinct.begin(), shown_.distinct.end()};
   std::vector<std::uint32_t> distinct(nodes(), 0);
   const std::vector<std::uint32_t> node_of = nodes_by_serial();
   for (const std::uint64_t key : node_labels_.keys()) {
@@ -247,7 +248,12 @@ std::vector<std::uint32_t> LomTree::distinct() const {
 }
 
 LomTree::Splits LomTree::splits() const {
-  if (bank_.params().frozen) return frozen_splits_;
+  if (bank_.params().frozen) {
+    const auto copy = [](const SharedArray<double>& array) {
+      return std::vector<double>(array.begin(), array.end());
+    };
+    return {copy(shown_.objective), copy(shown_.purity), copy(shown_.balance)};
+  }
   Splits splits{std::vector<double>(nodes(), 0.0), std::vector<double>(nodes(), 0.0),
                 std::vector<double>(nodes(), 0.0)};
   const std::vector<std::uint32_t> node_of = nodes_by_serial();
@@ -299,41 +305,61 @@ void LomTree::visit_state(StateVisitor& state) {
   require(n > 0 && left_.size() == n && right_.size() == n && total_.size() == n &&
               regressor_.size() == n && root_ < n,
           "the arrays of the saved tree differ in length");
+  require(are_regressors(), "the saved tree has a regressor that is missing");
+  require(is_tree(), "the saved nodes do not form a tree");
+  if (bank_.params().frozen) return;
   std::vector<std::uint32_t> taken;
-  for (std::size_t v = 0; v < n; ++v) {
-    const std::uint32_t model = regressor_[v];
-    require(model == none ? left_[v] == none : model < bank_.models(),
-            "the saved tree has a regressor that is missing");
-    if (model != none) taken.push_back(model);
-  }
+  std::copy_if(regressor_.begin(), regressor_.end(), std::back_inserter(taken),
+               [](std::uint32_t model) { return model != none; });
   std::sort(taken.begin(), taken.end());
   require(std::adjacent_find(taken.begin(), taken.end()) == taken.end(),
           "the saved tree has a regressor that serves two nodes");
   taken_.clear();
-  if (!bank_.params().frozen) {
-    for (const std::uint32_t model : taken) take(model);
-  }
-  // A tree: from the root every node is reached once, and C is the smallest below.
-  require(parent_[root_] == none && n == 2 * std::size_t{inner_} + 1,
-          "the saved nodes do not form a tree");
-  std::vector<std::uint32_t> reached(1, root_);
-  for (std::size_t i = 0; i < reached.size() && reached.size() <= n; ++i) {
-    const std::uint32_t v = reached[i];
-    if (left_[v] == none) continue;
-    for (const std::uint32_t child : {left_[v], right_[v]}) {
-      require(child < n && parent_[child] == v, "the saved tree has a child that does not exist");
-      reached.push_back(child);
-    }
-    require(left_[v] != right_[v] && (bank_.params().frozen ||
-                smallest_[v] == std::min(smallest_[left_[v]], smallest_[right_[v]])),
+  for (const std::uint32_t model : taken) take(model);
+  for (std::size_t v = 0; v < n; ++v) {
+    require(is_leaf(static_cast<std::uint32_t>(v)) ||
+                smallest_[v] == std::min(smallest_[left_[v]], smallest_[right_[v]]),
             "the saved tree has a leaf of impossible size");
   }
-  require(reached.size() == n, "the saved nodes do not form a tree");
+}
+
+// Whether every inner node has a regressor that exists, and so have leaves that have one.
+bool LomTree::are_regressors() const {
+  bool are = true;
+  for (std::size_t v = 0; v < nodes(); ++v) {
+    const std::uint32_t model = regressor_[v];
+    are &= model == none ? left_[v] == none : model < bank_.models();
+  }
+  return are;
+}
+
+// Whether from the root every node is reached once. Every node but the root is the child of one, its
+// parent, if nodes have two children that say so, and there are twice as many and the root. Then all
+// are reached if no node is above itself: if none comes before its parent, as without swaps, or else by
+// looking.
+bool LomTree::is_tree() const {
+  const std::size_t n = nodes();
+  std::size_t inner = 0;
+  bool in_order = true;
+  for (std::uint32_t v = 0; v < n; ++v) {
+    const std::uint32_t l = left_[v], r = right_[v];
+    if (l == none) continue;
+    if (l >= n || r >= n || l == r || parent_[l] != v || parent_[r] != v) return false;
+    in_order &= l > v && r > v;
+    ++inner;
+  }
+  if (parent_[root_] != none || inner != inner_ || n != 2 * inner + 1) return false;
+  if (in_order) return true;
+  std::vector<std::uint32_t> reached(1, root_);
+  for (std::size_t i = 0; i < reached.size(); ++i) {
+    const std::uint32_t v = reached[i];
+    if (left_[v] != none) reached.insert(reached.end(), {left_[v], right_[v]});
+  }
+  return reached.size() == n;
 }
 
 // What learning needs besides.
 void LomTree::visit_counts(StateVisitor& state) {
-  FlatTop top(top_);
   state.value("serials", serials_);
   state.value("swaps", swaps_);
   state.array("serial", serial_);
@@ -341,7 +367,7 @@ void LomTree::visit_counts(StateVisitor& state) {
   state.array("smallest", smallest_);
   state.array("score_sum", score_sum_);
   state.array("score_weight", score_weight_);
-  top.visit_state(state);
+  top_.visit_state(state, nodes(), labels());
   state.array("node_label", node_labels_.keys());
   state.array("reached", reached_);
   state.array("label_score_sum", label_score_sum_);
@@ -370,28 +396,32 @@ void LomTree::visit_counts(StateVisitor& state) {
     require(key >> 32 < serials_ && (key & 0xffffffffu) < labels(),
             "the saved tree counts a label that does not exist");
   }
-  top_ = top.unpack(n, labels());
   node_labels_.rebuild();
+}
+
+// What is shown of the nodes, which a model that only predicts cannot make from counts.
+LomTree::Shown LomTree::shown() const {
+  if (bank_.params().frozen) return shown_;
+  Splits of = splits();
+  return {SharedArray(distinct()), SharedArray(std::move(of.objective)),
+          SharedArray(std::move(of.purity)), SharedArray(std::move(of.balance))};
 }
 
 // For prediction: the labels of leaves, and of other nodes what is shown of them.
 void LomTree::visit_frozen(StateVisitor& state) {
-  FlatTop top(top_, [&](std::size_t v) { return is_leaf(v) ? kept_labels : std::size_t{1}; });
-  std::vector<std::uint32_t> distinct = this->distinct();
-  Splits splits = this->splits();
-  top.visit_state(state);
-  state.array("distinct", distinct);
-  state.array("objective", splits.objective);
-  state.array("purity", splits.purity);
-  state.array("balance", splits.balance);
-  if (!state.restoring()) return;
   const std::size_t n = nodes();
-  StateVisitor::require(distinct.size() == n && splits.objective.size() == n &&
-                            splits.purity.size() == n && splits.balance.size() == n,
+  top_.visit_frozen(state, n, labels(),
+                    [&](std::size_t v) { return is_leaf(v) ? kept_labels : std::size_t{1}; });
+  Shown shown = this->shown();
+  state.shared("distinct", shown.distinct);
+  state.shared("objective", shown.objective);
+  state.shared("purity", shown.purity);
+  state.shared("balance", shown.balance);
+  if (!state.restoring()) return;
+  StateVisitor::require(shown.distinct.size() == n && shown.objective.size() == n &&
+                            shown.purity.size() == n && shown.balance.size() == n,
                         "the arrays of the saved tree differ in length");
-  frozen_distinct_ = std::move(distinct);
-  frozen_splits_ = std::move(splits);
-  top_ = top.unpack(n, labels());
+  shown_ = std::move(shown);
 }
 
 }  // namespace labeltree

@@ -9,7 +9,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "shared_array.hpp"
 #include "tree/histogram.hpp"
+#include "tree/node_tops.hpp"
 #include "tree/tree_learner.hpp"
 
 namespace labeltree {
@@ -59,9 +61,16 @@ class LomTree : public TreeLearner {
   void swap(std::uint32_t v);
   std::vector<std::uint32_t> nodes_by_serial() const;
   std::vector<std::uint32_t> distinct() const;
+  struct Shown {
+    SharedArray<std::uint32_t> distinct;
+    SharedArray<double> objective, purity, balance;
+  };
+  Shown shown() const;
   void visit_counts(StateVisitor& state);
   void visit_frozen(StateVisitor& state);
   void forget_recycled();
+  bool are_regressors() const;
+  bool is_tree() const;
   bool may_add() const;
   bool wants_split(std::uint32_t j) const;
   bool train(std::uint32_t j, std::uint32_t index, const Example& x, float weight);
@@ -78,7 +87,7 @@ class LomTree : public TreeLearner {
   std::vector<double> total_;            // weight of the examples that reached the node
   std::vector<double> score_sum_;        // sum of m over all labels; with score_weight_ it gives E
   std::vector<double> score_weight_;     // sum of n
-  std::vector<TopLabels> top_;           // the largest l(y)
+  NodeTops top_;                         // the largest l(y)
   std::uint32_t serials_ = 0;
   std::uint32_t swaps_ = 0;  // since the last forget_recycled
 
@@ -87,8 +96,7 @@ class LomTree : public TreeLearner {
   std::vector<double> label_score_sum_;  // m
   std::vector<double> label_score_weight_;  // n
   // Of a model that only predicts, and has not what they are made from.
-  std::vector<std::uint32_t> frozen_distinct_;
-  Splits frozen_splits_;
+  Shown shown_;
 };
 
 }  // namespace labeltree

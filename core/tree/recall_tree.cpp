@@ -40,7 +40,7 @@ std::uint32_t RecallTree::add_node(std::uint32_t depth) {
   total_.push_back(0.0);
   c_log_c_.push_back(0.0);
   distinct_.push_back(0);
-  top_.emplace_back();
+  top_.add();
   return static_cast<std::uint32_t>(nodes() - 1);
 }
 
@@ -136,7 +136,7 @@ void RecallTree::update_candidates(LabelId y, float weight, std::uint32_t node) 
   c += weight;
   total_[node] += weight;
   // As many as F can ever be, so that none is missing when it grows.
-  top_[node].update(y, c, params_.candidates > 0 ? params_.candidates : share(32, params_.trees));
+  top_.learned(node).update(y, c, params_.candidates > 0 ? params_.candidates : share(32, params_.trees));
 }
 
 // Asks for the weights of a candidate's scorer while another's are worked on.
@@ -172,10 +172,12 @@ void RecallTree::collect_candidates(std::span<const std::uint32_t> path, std::si
                                     std::vector<LabelId>& candidates) const {
   const std::size_t others = candidates.size();
   for (std::size_t i = path.size(); i-- > 0;) {
-    for (const TopLabels::Entry& entry : top_[path[i]].entries()) {
+    const NodeTops::Top top = top_[path[i]];
+    for (std::size_t n = 0; n < top.size(); ++n) {
       if (candidates.size() >= wanted) return;
-      if (std::find(candidates.begin(), candidates.end(), entry.label) == candidates.end()) {
-        candidates.push_back(entry.label);
+      const LabelId label = top.label(n);
+      if (std::find(candidates.begin(), candidates.end(), label) == candidates.end()) {
+        candidates.push_back(label);
       }
     }
     if (!params_.fill && candidates.size() > others) return;  // a fresh leaf has none of its own
@@ -297,7 +299,7 @@ TreeView RecallTree::view() const {
   TreeView view{std::vector<std::uint32_t>(nodes(), none), std::vector<LabelId>(nodes(), no_label),
                 total_, distinct_};
   for (std::uint32_t node = 0; node < nodes(); ++node) {
-    if (!top_[node].entries().empty()) view.label[node] = top_[node].entries()[0].label;
+    if (top_[node].size() > 0) view.label[node] = top_[node].label(0);
     if (!is_leaf(node)) view.parent[left_[node]] = view.parent[right_[node]] = node;
   }
   return view;
@@ -305,7 +307,6 @@ TreeView RecallTree::view() const {
 
 void RecallTree::visit_state(StateVisitor& state) {
   TreeLearner::visit_state(state);
-  FlatTop top(top_);
   state.value("passes", passes_);
   state.array("left", left_);
   state.array("right", right_);
@@ -313,14 +314,16 @@ void RecallTree::visit_state(StateVisitor& state) {
   state.array("scorer", scorer_);
   state.array("total", total_);
   state.array("distinct", distinct_);
-  top.visit_state(state);
   const bool learns = !bank_.params().frozen && !state.freezing();
   if (learns) {
+    top_.visit_state(state, nodes(), labels());
     state.value("random", random_);
     state.array("depth", depth_);
     state.array("c_log_c", c_log_c_);
     state.array("node_label", node_labels_.keys());
     state.array("node_label_count", node_label_count_);
+  } else {
+    top_.visit_frozen(state, nodes(), labels(), [&](std::size_t) { return candidate_count(); });
   }
   if (!state.restoring()) return;
 
@@ -341,7 +344,6 @@ void RecallTree::visit_state(StateVisitor& state) {
   for (const std::uint32_t model : scorer_) {
     require(model == none || model < bank_.models(), "the saved tree has a scorer that is missing");
   }
-  top_ = top.unpack(n, labels());
   node_labels_.rebuild();
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tree/histogram.hpp"
+#include "tree/node_tops.hpp"
 #include "tree/tree_learner.hpp"
 
 namespace labeltree {
@@ -101,7 +102,7 @@ class RecallTree : public TreeLearner {
   std::vector<double> total_;          // weight of the examples that reached a node
   std::vector<double> c_log_c_;        // sum over its labels
   std::vector<std::uint32_t> distinct_;
-  std::vector<TopLabels> top_;
+  NodeTops top_;
   NodeLabels node_labels_;
   std::vector<double> node_label_count_;
 };

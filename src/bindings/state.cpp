@@ -53,6 +53,9 @@ class Save : public StateVisitor {
   void shared(const std::string& name, SharedArray<float>& values) override {
     lend(name, values);
   }
+  void shared(const std::string& name, SharedArray<double>& values) override {
+    lend(name, values);
+  }
 
   void table(const std::string& name, AlignedFloats& table, std::size_t row_size) override {
     const auto row = [&](std::size_t number) { return table.data() + number * row_size; };
@@ -142,6 +145,9 @@ class Restore : public StateVisitor {
     share(name, values);
   }
   void shared(const std::string& name, SharedArray<float>& values) override {
+    share(name, values);
+  }
+  void shared(const std::string& name, SharedArray<double>& values) override {
     share(name, values);
   }
 
