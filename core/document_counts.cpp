@@ -24,7 +24,7 @@ double log_count(std::uint32_t count) {
 }  // namespace
 
 DocumentCounts::DocumentCounts(unsigned hash_bits)
-    : mask_((std::uint32_t{1} << std::min(hash_bits, kMaxBits)) - 1), counts_(mask_ + std::size_t{1}) {}
+    : mask_((std::uint32_t{1} << std::min(hash_bits, kMaxBits)) - 1), counts_(mask_ + std::size_t{1}, Pages::small) {}
 
 // (1 + ln tf) (ln((1 + N) / (1 + df)) + 1)
 void DocumentCounts::weigh(std::span<const std::uint32_t> features, std::span<float> values) const {

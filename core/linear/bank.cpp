@@ -49,7 +49,8 @@ Bank::Bank(const BankParams& params)
       slots_(params.layout == Layout::hashed
                  ? std::min({params.features, std::uint64_t{1} << params.bits, most_slots})
                  : params.features),
-      largest_(slots_ + 1),
+      // Few of so many features are ever seen, and these lie anywhere.
+      largest_(slots_ + 1, slots_ > std::size_t{1} << 22 ? Pages::small : Pages::huge),
       weights_(DenseWeights(0)) {
   largest_.data()[slots_] = 1.0f;  // the constant feature
   if (params.scale == Scale::idf) {

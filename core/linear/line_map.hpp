@@ -9,16 +9,16 @@
 
 namespace labeltree {
 
-// The lines of one block of eight models.
+// The lines of one block of eight models. It fits into two registers: memory that was written number by
+// number and is then copied whole has the processor wait for all that it was to read before.
 struct Address {
-  std::uint64_t block_key;
-  std::uint64_t factor;
-  unsigned shift;
-  std::size_t first;
+  std::uint64_t first;  // exact: the line of feature 0; hashed: a number of the block, any
+  unsigned shift;       // hashed: of 64 bits, those that are too many for a line; 0 if exact
   // Hashed: XOR alone would make two features that meet in one block meet in every block; the
-  // multiplication by an odd number parts them. Exact: the feature's line after the first.
+  // multiplication by an odd number parts them.
   LABELTREE_INLINE std::size_t line(std::uint64_t key) const {
-    return first + static_cast<std::size_t>(((key ^ block_key) * factor) >> shift);
+    constexpr std::uint64_t odd = 0x9e3779b97f4a7c15u;
+    return static_cast<std::size_t>(shift == 0 ? first + key : ((key ^ first) * odd) >> shift);
   }
 };
 
@@ -34,8 +34,8 @@ class LineMap {
   std::uint64_t key(std::uint64_t feature) const { return is_exact() ? feature : hash(feature); }
 
   Address address(std::size_t block) const {
-    if (is_exact()) return {0, 1, 0, block * features_};
-    return {mix64(~std::uint64_t{block}), 0x9e3779b97f4a7c15ULL, 64 - (bits_ - 3), 0};
+    if (is_exact()) return {block * features_, 0};
+    return {mix64(~std::uint64_t{block}), 64 - (bits_ - 3)};
   }
 
   bool is_exact() const { return bits_ == 0; }

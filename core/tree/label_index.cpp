@@ -67,16 +67,15 @@ void LabelIndex::resize(std::size_t labels) {
 
 // The number of a slot's list, or no_list.
 std::size_t LabelIndex::list(std::size_t slot) const {
-  return frozen_ ? frozen_postings_.list(slot) : std::size_t{list_of_slot_.data()[slot]} - 1;
+  if (frozen_) return frozen_postings_.list(slot);
+  const std::uint32_t number = numbers_.find(slot);
+  return number == SlotNumbers::absent ? no_list : std::size_t{number};
 }
 
 std::vector<LabelIndex::Posting>& LabelIndex::list_to_add_to(std::size_t slot) {
-  std::uint32_t& number = list_of_slot_.data()[slot];
-  if (number == 0) {
-    lists_.emplace_back();
-    number = static_cast<std::uint32_t>(lists_.size());
-  }
-  return lists_[number - 1];
+  const std::uint32_t number = numbers_.add(slot);
+  if (number == lists_.size()) lists_.emplace_back();
+  return lists_[number];
 }
 
 void LabelIndex::add(LabelId label, const Example& x, float weight) {
@@ -114,7 +113,7 @@ void LabelIndex::add(LabelId label, const Example& x, float weight) {
 
 // Reads every list: which features a label has is known nowhere else.
 void LabelIndex::forget(const Forgotten& forgotten) {
-  std::vector<std::uint32_t> number(lists_.size(), 0);  // of each list afterwards; 0: it is empty
+  std::vector<std::uint32_t> number(lists_.size(), SlotNumbers::absent);  // of each list afterwards
   std::uint32_t left = 0;
   postings_ = 0;
   for (std::size_t i = 0; i < lists_.size(); ++i) {  // in the order in which they were made, as in memory
@@ -127,13 +126,10 @@ void LabelIndex::forget(const Forgotten& forgotten) {
     if (list.empty()) continue;
     postings_ += list.size();
     if (left < i) lists_[left] = std::move(list);
-    number[i] = ++left;
+    number[i] = left++;
   }
   lists_.resize(left);
-  list_of_slot_.visit_rows(1, [&](std::size_t slot) {
-    std::uint32_t& one = list_of_slot_.data()[slot];
-    if (one != 0) one = number[one - 1];
-  });
+  numbers_.renumber(number, left);
   forgotten.apply_to_entries(squared_norm_, 0.0);
   forgotten.apply_to_entries(inverse_norm_, 0.0f);
 }
@@ -285,11 +281,7 @@ void LabelIndex::forget(Similar& similar) {
 // Calls visit(slot, list) in the order of slots.
 template <class Visit>
 void LabelIndex::visit_lists(Visit visit) const {
-  list_of_slot_.visit_rows(1, [&](std::size_t slot) {
-    if (const std::uint32_t number = list_of_slot_.data()[slot]; number > 0) {
-      visit(slot, lists_[number - 1]);
-    }
-  });
+  numbers_.visit([&](std::size_t slot, std::uint32_t number) { visit(slot, lists_[number]); });
 }
 
 void LabelIndex::freeze(StateVisitor& state) const {
@@ -342,7 +334,7 @@ void LabelIndex::visit_state(StateVisitor& state, std::size_t labels) {
           "the arrays of the saved index differ in length");
   std::size_t next = 0;
   for (std::size_t i = 0; i < slot.size(); ++i) {
-    require(slot[i] < list_of_slot_.size() && list_of_slot_.data()[slot[i]] == 0,
+    require(slot[i] < numbers_.slots() && numbers_.find(slot[i]) == SlotNumbers::absent,
             "the saved index has a feature that does not exist, or has it twice");
     require(size[i] <= label.size() - next, "the saved index is too short");
     require(size[i] <= length_, "the saved index has a list that is too long");

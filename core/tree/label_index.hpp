@@ -5,12 +5,12 @@
 #include <span>
 #include <vector>
 
-#include "aligned.hpp"
 #include "labels.hpp"
 #include "linear/example.hpp"
 #include "state.hpp"
 #include "tree/forgotten.hpp"
 #include "tree/frozen_postings.hpp"
+#include "tree/slot_numbers.hpp"
 
 namespace labeltree {
 
@@ -45,7 +45,7 @@ class LabelIndex {
       : length_(length),
         slots_(slots),
         frozen_(frozen),
-        list_of_slot_(length > 0 && !frozen ? slots : 0),
+        numbers_(length > 0 && !frozen ? slots : 0),
         frozen_postings_(length > 0 && frozen ? slots : 0) {}
 
   void resize(std::size_t labels);
@@ -82,7 +82,7 @@ class LabelIndex {
   std::size_t length_;
   std::size_t slots_;
   bool frozen_;
-  AlignedArray<std::uint32_t> list_of_slot_;    // its number, from 1; 0 for a slot without a list
+  SlotNumbers numbers_;                         // of the lists
   std::vector<std::vector<Posting>> lists_;
   std::size_t postings_ = 0;                    // in all lists
   FrozenPostings frozen_postings_;              // frozen: the same, with norms multiplied in

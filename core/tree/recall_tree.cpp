@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace labeltree {
 
@@ -173,12 +174,12 @@ void RecallTree::collect_candidates(std::span<const std::uint32_t> path, std::si
   const std::size_t others = candidates.size();
   for (std::size_t i = path.size(); i-- > 0;) {
     const NodeTops::Top top = top_[path[i]];
+    const std::size_t known = candidates.size();  // the labels of one node differ from each other
     for (std::size_t n = 0; n < top.size(); ++n) {
       if (candidates.size() >= wanted) return;
       const LabelId label = top.label(n);
-      if (std::find(candidates.begin(), candidates.end(), label) == candidates.end()) {
-        candidates.push_back(label);
-      }
+      const LabelId* end = candidates.data() + known;
+      if (std::find(std::as_const(candidates).data(), end, label) == end) candidates.push_back(label);
     }
     if (!params_.fill && candidates.size() > others) return;  // a fresh leaf has none of its own
   }
@@ -323,7 +324,9 @@ void RecallTree::visit_state(StateVisitor& state) {
     state.array("node_label", node_labels_.keys());
     state.array("node_label_count", node_label_count_);
   } else {
-    top_.visit_frozen(state, nodes(), labels(), [&](std::size_t) { return candidate_count(); });
+    // More are never looked at: so many labels are asked for in all, and those known before are passed over.
+    top_.visit_frozen(state, nodes(), labels(),
+                      [&](std::size_t) { return params_.trees * candidate_count(); });
   }
   if (!state.restoring()) return;
 

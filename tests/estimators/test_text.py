@@ -1,6 +1,7 @@
 """TextClassifier: text features and a classifier, as one model."""
 
 import copy
+import os
 import pickle
 import subprocess
 import sys
@@ -438,3 +439,19 @@ def test_a_threshold_takes_effect_in_what_was_learned(tmp_path):
     clf.set_params(estimator__threshold=1.0, estimator__candidates=3)
     assert clf.predict(["zzz"]) == [[]]
     assert clf.estimator_.candidates is None  # which waits for the next fit
+
+
+def test_features_never_seen_take_little_memory():
+    if "LD_PRELOAD" in os.environ:
+        pytest.skip("memory is not mapped in pages where a sanitizer watches")
+
+    def resident():
+        with open("/proc/self/statm") as file:
+            return int(file.read().split()[1]) * 4096
+
+    texts, y = make_texts(100)
+    TextClassifier(LabelTreeClassifier(replay=0), **SMALL).partial_fit(texts, y)
+    before = resident()
+    clf = TextClassifier(LabelTreeClassifier(replay=0)).partial_fit(texts, y)  # of 2^24
+    assert resident() - before < 50e6
+    assert clf.predict(texts[:1])[0] in y

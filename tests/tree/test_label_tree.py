@@ -2,11 +2,13 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from labeltree import _core
 from labeltree.datasets import make_multiclass
+from labeltree.validation import as_matrix
 from tests.reference.label_tree import LabelTree as Reference
 from tests.tree import (
     NONE,
@@ -603,3 +605,32 @@ def test_as_many_labels_as_are_asked_for(exclusive, k):
     learn(core, X, y)
     found, _ = core.predict_topk(as_rows(X[:20]), k, 1)
     assert (found != NONE).all()
+
+
+def test_an_index_of_many_slots_is_that_of_few():
+    """Slots with a list are hashed until they are an eighth of 2^17, and then in a table."""
+    few, width = 20_000, 2**17
+    rng = np.random.default_rng(0)
+    order = np.sort(rng.choice(width, few, replace=False))
+    cores = {
+        features: make_core(K, features, layout="hashed", bits=20, index_length=5)
+        for features in (few, width)
+    }
+    for n, lists in ((600, (7000, 2**14)), (1500, (2**14, few))):
+        columns = (rng.integers(0, few // 20, (n, 20)) + np.arange(0, few, few // 20)).ravel()
+        y = as_sets(rng.integers(0, K, n))
+        for (features, core), indices in zip(cores.items(), (columns, order[columns]), strict=True):
+            X = sp.csr_matrix(
+                (np.ones(20 * n), indices, np.arange(0, 20 * n + 1, 20)), (n, features)
+            )
+            core.learn(as_matrix(X), y, None, np.arange(n), 1, np.zeros(n, np.uint32))
+        narrow, wide = (postings(core.state()) for core in cores.values())
+        assert lists[0] < len(narrow) < lists[1]
+        assert wide == {int(order[slot]): labels for slot, labels in narrow.items()}
+        restored = make_core(K, width, layout="hashed", bits=20, index_length=5)
+        restored.restore(cores[width].state())
+        assert_same_state(restored, cores[width])
+        for core in cores.values():
+            core.forget(np.array([3, 7], np.uint32), True, lambda: None)  # ids stay as they are
+        narrow, wide = (postings(core.state()) for core in cores.values())
+        assert wide == {int(order[slot]): labels for slot, labels in narrow.items()}

@@ -450,7 +450,7 @@ class TestState:
             ("scorer", 10**6, "scorer that is missing"),
             ("top_label", 30, "label that does not exist"),
             ("top_label", NONE, "label that does not exist"),
-            ("top_size", 10**6, "label that does not exist"),
+            ("top_size", 10**6, "differ in length"),
         ],
     )
     def test_entry_out_of_range(self, state, name, value, message):
