@@ -10,9 +10,10 @@ slow as bare until it counts, then some 100 times, whatever else runs beside: `-
 
 Then the same is timed without valgrind, on a quiet machine please, and so is a loop over lines at
 random places of tables as large as half of either level, and of the whole table (misses.cpp): 20
-lines are asked for together, as a node asks for those of a row, the next when these are there. "By
-the model" is the time that results from that cost of a miss in either level, and from as much time
-for an instruction as with the fewest labels. Misses of the table of pages are not in it.
+lines are asked for together, as a node asks for those of a row, the next when these are there. The
+last column of the table is the time left over if each instruction takes as long as with the fewest
+labels, for each miss more than there. The modelled cache fetches nothing ahead, and misses of the
+table of pages are not counted.
 """
 
 import argparse
@@ -54,16 +55,16 @@ def be_counted(name, labels, counted, bits):
         clf.partial_fit(X, y)
     after = np.random.default_rng(1).permutation(labels)
     warm = min(WARM, labels // 2)
-    parts = (after[:warm], 1), (after[warm : warm + counted], 2)
-    first, second = ((rows(y, nnz=case.nnz, seed=seed), y) for y, seed in parts)
     control("-i", "on")
-    for work in (lambda rows: clf.partial_fit(*rows), lambda rows: clf.predict(rows[0])):
-        work(first)
-        control("--zero")
-        work(second)
+    for seed, work in enumerate((lambda X, y: clf.partial_fit(X, y), lambda X, _: clf.predict(X))):
+        for y in (after[:warm], after[warm : warm + counted]):
+            X = rows(y, nnz=case.nnz, seed=(1, seed))
+            control("--zero")
+            work(X, y)
         control("--dump")
+        after = np.roll(after, -warm - counted)  # what was learned just now is in the cache
     control("-i", "off")
-    print(len(second[1]))
+    print(min(counted, labels - warm))
 
 
 def counts(name, labels, examples, bits):
@@ -92,42 +93,37 @@ def totals(path):
     return np.array([of["Ir"], first, last], dtype=float)
 
 
-def cost_of_misses(bits):
-    """Return nanoseconds of a miss in the first level, and what one in the last costs besides."""
+def cost_of_lines(bits):
+    """Return nanoseconds of a line in tables half as large as each level, and in the whole one."""
     with tempfile.TemporaryDirectory() as folder:
         program = Path(folder, "misses")
         subprocess.run(["c++", "-O2", "-o", program, ROOT / "bench" / "misses.cpp"], check=True)
-        sizes = [CORE // 2, SHARED // 2, 8 << bits]
+        sizes = [str(size) for size in (CORE // 2, SHARED // 2, 8 << bits)]
         out = subprocess.run(
-            [program, str(TOGETHER), *map(str, sizes)],
-            check=True,
-            text=True,
-            stdout=subprocess.PIPE,
+            [program, str(TOGETHER), *sizes], check=True, text=True, stdout=subprocess.PIPE
         ).stdout
-    return np.diff([float(line) for line in out.split()])
+    return [float(line) for line in out.split()]
 
 
-def table(counted, timed, misses):
-    """Return the lines of a table: counts, times, what the counts explain, and how all grow."""
-    lines = ["| | labels | instructions | misses | in the last level | µs | by the model |"]
+def table(counted, timed):
+    """Return the lines of a table: counts, times, how they grow, and what the counts leave over."""
+    lines = [
+        "| | labels | instructions | misses | in the last level | µs | ns for each more miss |"
+    ]
     lines.append("|---" * 7 + "|")
     for name, kind in dict.fromkeys((name, kind) for name, kind, _ in counted):
         points = {size: of for (n, k, size), of in counted.items() if (n, k) == (name, kind)}
         least = min(points)
-        per_instruction = None
+        first, at_first = points[least], timed.get((name, kind, least), np.nan)
         for size, of in sorted(points.items()):
-            missed = 1e-3 * np.dot(misses, of[1:])
             spent = timed.get((name, kind, size), np.nan)
-            if size == least:
-                per_instruction, first = (spent - missed) / of[0], (spent, of)
-            model = per_instruction * of[0] + missed
-            growth = [
-                now / then for now, then in zip((*of, spent), (*first[1], first[0]), strict=True)
-            ]
             cells = [
-                f"{value:,.0f} ({times:.2f})" for value, times in zip(of, growth, strict=False)
+                f"{now:,.0f}" + (f" ({now / then:.2f})" if then >= 1 else "")
+                for now, then in zip(of, first, strict=True)
             ]
-            cells += [f"{us:.1f} ({us / first[0]:.2f})" for us in (spent, model)]
+            cells.append(f"{spent:.1f} ({spent / at_first:.2f})")
+            left = 1e3 * (spent - at_first * of[0] / first[0])
+            cells.append(f"{left / (of[1] - first[1]):.0f}" if size > least else "")
             lines.append(f"| {name}, {kind} | {size:,} | {' | '.join(cells)} |")
     return lines
 
@@ -158,9 +154,9 @@ def main(arguments=None):
     for name, size in cases if options.timed else []:
         costs = measure(name, SWEEPS["labels"].case(name, size), options.timed, options.bits)
         timed |= {(name, kind, size): cost for kind, cost in zip(KINDS, costs, strict=False)}
-    misses = cost_of_misses(options.bits)
-    print(f"{misses[0]:.1f} ns a miss in the first level, {misses[1]:.1f} more in the last")
-    print(*table(counted, timed, misses), sep="\n")
+    near, shared, far = cost_of_lines(options.bits)
+    print(f"ns a line: {near:.1f} near a core, {shared:.1f} in the last level, {far:.1f} beyond")
+    print(*table(counted, timed), sep="\n")
 
 
 if __name__ == "__main__":

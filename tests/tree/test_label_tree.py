@@ -621,7 +621,7 @@ def test_an_index_of_many_slots_is_that_of_few():
         y = as_sets(rng.integers(0, K, n))
         for (features, core), indices in zip(cores.items(), (columns, order[columns]), strict=True):
             X = sp.csr_matrix(
-                (np.ones(20 * n), indices, np.arange(0, 20 * n + 1, 20)), (n, features)
+                (np.ones(20 * n, np.float32), indices, np.arange(0, 20 * n + 1, 20)), (n, features)
             )
             core.learn(as_matrix(X), y, None, np.arange(n), 1, np.zeros(n, np.uint32))
         narrow, wide = (postings(core.state()) for core in cores.values())
