@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.colors import to_hex, to_rgb
+from matplotlib.colors import to_rgb
 from matplotlib.patches import Rectangle
 
 from labeltree.estimators.treewords import tree_words
@@ -15,8 +15,8 @@ from labeltree.plot.style import axes, current_style, figure, palette
 from labeltree.treeview import counted, shortened
 
 _SIZE = (10.0, 6.2)  # inches
-_LETTER = 0.56  # width of a letter, on average, as a share of its height
-_LEAST = 6.5  # height of letters, in points, that can be read
+_LETTER = 0.6  # width of a letter, on average, as a share of its height
+_LEAST = 6.0  # height of letters, in points, that can be read
 
 
 class Box(NamedTuple):
@@ -74,7 +74,7 @@ def label_map(clf: Any, names: Mapping[int, str] | None = None, ax: Axes | None 
         picture.draw_without_rendering()  # lays it out
         scale = 72 / picture.dpi * np.array(ax.get_window_extent().size)  # points
         edge = "#ffffff" if scheme.page == "none" else scheme.page
-        page = to_rgb(edge)
+        page = np.array(to_rgb(edge))
         ratio = float(scale[0] / scale[1])
         for i, (node, box) in enumerate(_parts(tree, root, Box(0, 0, 1, 1), ratio)):
             color = np.array(to_rgb(palette()[i % len(palette())]))
@@ -82,20 +82,21 @@ def label_map(clf: Any, names: Mapping[int, str] | None = None, ax: Axes | None 
             inner = box
             if tree.children[node]:
                 head = min(0.3 * box.height, 15 / float(scale[1]))
-                ax.add_patch(_patch(box, to_hex(0.6 * color + 0.4 * np.array(page)), edge))
+                fill = 0.6 * color + 0.4 * page
+                ax.add_patch(_patch(box, fill, edge))
                 top = Box(box.x, box.y, box.width, head)
-                _write(ax, told, top, scale, _ink(0.6 * color + 0.4 * np.array(page)), title=True)
+                _write(ax, told, top, scale, _ink(fill), title=True)
                 inner = Box(box.x, box.y + head, box.width, box.height - head)
             for j, (child, part) in enumerate(_parts(tree, node, inner, ratio)):
                 share = 0.34 if j % 2 else 0.26
-                fill = share * color + (1 - share) * np.array(page)
-                ax.add_patch(_patch(part, to_hex(fill), edge))
+                fill = share * color + (1 - share) * page
+                ax.add_patch(_patch(part, fill, edge))
                 told = words.get(child) or [str(label) for label in frequent.get(child, [])]
                 _write(ax, told, part, scale, _ink(fill))
     return ax
 
 
-def _patch(box: Box, fill: str, edge: str) -> Rectangle:
+def _patch(box: Box, fill: Any, edge: str) -> Rectangle:
     return Rectangle(
         (box.x, box.y), box.width, box.height, facecolor=fill, edgecolor=edge, linewidth=1
     )

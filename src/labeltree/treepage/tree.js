@@ -94,8 +94,8 @@ function fill(node) {
   if (children[node]) reach.set(node, inSteps(list, children[node], i => make(first[node] + i, most)));
   if (!data.hidden[node]) return;
   const labels = labelsBelow(node);
-  const told = `${counted(data.hidden[node], "branch").replace(/branchs$/, "branches")} `
-    + `${children[node] ? "more, with fewer examples, " : ""}not on this page`;
+  const more = children[node] ? "more " : "", noun = data.hidden[node] === 1 ? "branch" : "branches";
+  const told = `${data.hidden[node].toLocaleString("en")} ${more}${noun} not on this page`;
   const note = list.appendChild(element("li"));
   note.append(element("div", "quiet", told + (labels.length ? "; the labels in them that come most often:" : "")));
   const chips = note.appendChild(element("ul", "chips"));
