@@ -66,7 +66,7 @@ def test_data_are_the_numbers_of_the_tree():
     assert data["examples"][:3] == [36, 26, 10]
     assert data["count"][:3] == [8, 4, 4]
     assert data["hidden"] == [0] * 15
-    assert data["words"][:3] == ["", "cat purrs", "dog"]
+    assert data["words"][:3] == [[], ["cat", "purrs"], ["dog"]]
     assert [data["labels"][i] for i in data["names"][2]] == ["label 4", "label 5", "label 6"]
     assert data["labels"] == [f"label {i}" for i in range(8)]  # those of most examples first
     assert [data["at"][i] for i in range(8)] == list(range(7, 15))

@@ -128,7 +128,7 @@ def _data(tree: Tree, shown: NDArray[np.int64], words: Mapping[int, list[str]]) 
         "count": tree.labels_below[shown].tolist(),
         "hidden": hidden[shown].tolist(),
         "names": names,
-        "words": [" ".join(words.get(node, [])) for node in shown.tolist()],
+        "words": [words.get(node, []) for node in shown.tolist()],
         "labels": list(labels),
         "searched": searched,
         "leaf": [labels[_name(tree.label[leaf])] for leaf in leaves.tolist()],
