@@ -94,9 +94,13 @@ def write_plot(path, results):
     places = np.arange(len(variants))
     with plot.style("both") as scheme:
         better, worse = scheme.lines[0], scheme.lines[1]
-        size = (2.1 * len(results) + 1.8, 0.27 * len(variants) + 1.4)
-        figure = plot.figure(1, len(results), size=size)
-        for axis, (data, runs) in zip(figure.axes, results.items(), strict=True):
+        columns = min(3, len(results))
+        rows = -(-len(results) // columns)
+        size = (2.3 * columns + 1.8, rows * (0.23 * len(variants) + 0.9))
+        figure = plot.figure(rows, columns, size=size)
+        for axis in figure.axes[len(results) :]:
+            axis.remove()
+        for i, (axis, (data, runs)) in enumerate(zip(figure.axes, results.items(), strict=True)):
             base = runs["default"][0]
             plot.axes(data, "", "", note=f"default {base:.1f}", ax=axis)
             changes = [(runs.get(variant) or runs["default"])[0] - base for variant in variants]
@@ -118,7 +122,7 @@ def write_plot(path, results):
             axis.invert_yaxis()
             axis.grid(visible=False)
             axis.set_xticks([])
-            axis.set_yticks(places, variants if axis is figure.axes[0] else [""] * len(variants))
+            axis.set_yticks(places, [""] * len(variants) if i % columns else variants)
             axis.tick_params(axis="y", length=0)
             for spine in axis.spines.values():
                 spine.set_visible(False)

@@ -190,7 +190,7 @@ def draw(path, quantity, costs):
         "memory": "Model, MB",
     }
     with plot.style("both"):
-        figure = plot.figure(1, 3, size=(15, 4.6))
+        figure = plot.figure(1, 3, size=(11.5, 4.2))
         for axis, (kind, title) in zip(figure.axes, titles.items(), strict=True):
             plot.axes(title, quantity, "", ax=axis)
             for name, points in costs.items():

@@ -66,7 +66,7 @@ def test_data_are_the_numbers_of_the_tree():
     assert data["examples"][:3] == [36, 26, 10]
     assert data["count"][:3] == [8, 4, 4]
     assert data["hidden"] == [0] * 15
-    assert data["words"][:3] == ["", "cat purrs", "dog"]
+    assert data["words"][:3] == [[], ["cat", "purrs"], ["dog"]]
     assert [data["labels"][i] for i in data["names"][2]] == ["label 4", "label 5", "label 6"]
     assert data["labels"] == [f"label {i}" for i in range(8)]  # those of most examples first
     assert [data["at"][i] for i in range(8)] == list(range(7, 15))
@@ -90,7 +90,10 @@ def test_below_the_depth_labels_are_found_where_they_would_be():
     assert len(data["parent"]) == 7
     assert data["hidden"] == [0, 0, 0, 2, 2, 2, 2]
     assert data["at"] == [3 + i // 8 for i in range(32)]
-    assert "56 nodes with fewest examples left out" in Outline(page).text
+    assert (
+        "63 nodes, 32 leaves, depth 5; shown: 7 nodes, those with most examples, to depth 2."
+        in (Outline(page).text)
+    )
 
 
 def test_large_trees_have_bounded_pages(monkeypatch):

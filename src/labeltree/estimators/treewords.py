@@ -2,10 +2,11 @@
 
 A word is typical of a node if the model, asked about a text of that word alone, finds labels below
 the node rather than below its siblings. With P the share of the word's probability that is below
-the node, p its part of what is below the parent, q the same part of all words together, and n the
-number of texts that had the word, words are ordered by ``ln(1 + n) P ln(p / q)``; the odds of p
-must be twice those of q. This asks nothing of an algorithm but its predictions, so it is the same
-for all of them, whether regressors, an index or scorers know the words.
+the node, p its part of what is below the parent, q the same part of all words together, and n of N
+texts that had the word, words are ordered by ``w P ln(p / q)``, where w is
+``ln(1 + n) (ln((1 + N) / (1 + n)) + 1)``, largest for words neither too rare nor too common to tell
+much; the odds of p must be twice those of q. This asks nothing of an algorithm but its predictions,
+so it is the same for all of them, whether regressors, an index or scorers know the words.
 """
 
 from __future__ import annotations
@@ -67,15 +68,17 @@ def tree_words(
     if names is None:
         names = features.names_ if features is not None and features.keep_names else {}
     columns = np.fromiter(names, dtype=np.int64, count=len(names))
-    often = np.ones(len(columns))
+    often, texts = np.ones(len(columns)), 1
     if features is not None and features.idf:
         often = features.document_counts(columns).astype(np.float64)
+        texts = features.documents_
     words = np.array(list(names.values()), dtype=object)
     asked = _worth_asking(words, often)
     if not len(asked):
         return {}
     found = _probabilities(estimator, tree, columns[asked])
-    found = sp.diags_array(np.log1p(often[asked])) @ found
+    told = np.log1p(often[asked]) * (np.log((1 + texts) / (1 + often[asked])) + 1)
+    found = sp.diags_array(told) @ found
     typical = _typical(tree, found.tocoo(), max_depth, n)
     return {node: words[asked[best]].tolist() for node, best in typical.items()}
 

@@ -12,6 +12,7 @@ except ImportError as error:
 from labeltree.plot.curves import accuracy_against_time, learning_curve
 from labeltree.plot.evaluation import evaluation, precision_by_frequency, reliability
 from labeltree.plot.files import picture_format, write
+from labeltree.plot.labelmap import label_map
 from labeltree.plot.style import axes, figure, name_lines, palette, style
 from labeltree.plot.trees import depth_histogram, leaf_size_histogram
 
@@ -21,6 +22,7 @@ __all__ = [
     "depth_histogram",
     "evaluation",
     "figure",
+    "label_map",
     "leaf_size_histogram",
     "learning_curve",
     "name_lines",

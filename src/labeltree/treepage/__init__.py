@@ -58,7 +58,8 @@ def tree_page(
     """
     shown = _shown(tree, max_depth)
     data = json.dumps(_data(tree, shown, words or {}), separators=(",", ":"))
-    left_out = tree.n_nodes - len(shown)
+    part = f"; shown: {counted(len(shown), 'node')}, those with most examples"
+    part += f", to depth {max_depth}" if tree.depth > max_depth else ""
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -66,7 +67,7 @@ def tree_page(
         f"<h1>{escape(title)}</h1>\n"
         f'<p class="quiet">{counted(tree.n_nodes, "node")}, '
         f"{counted(tree.n_leaves, 'leaf', 'leaves')}, depth {tree.depth}"
-        + (f"; {counted(left_out, 'node')} with fewest examples left out" if left_out else "")
+        + (part if len(shown) < tree.n_nodes else "")
         + ". A bar compares a branch with its siblings by examples.</p>\n"
         "<noscript><p>This page unfolds by JavaScript, which is off; "
         "<code>labeltree inspect --tree</code> shows the same as text.</p></noscript>\n"
@@ -127,7 +128,7 @@ def _data(tree: Tree, shown: NDArray[np.int64], words: Mapping[int, list[str]]) 
         "count": tree.labels_below[shown].tolist(),
         "hidden": hidden[shown].tolist(),
         "names": names,
-        "words": [" ".join(words.get(node, [])) for node in shown.tolist()],
+        "words": [words.get(node, []) for node in shown.tolist()],
         "labels": list(labels),
         "searched": searched,
         "leaf": [labels[_name(tree.label[leaf])] for leaf in leaves.tolist()],

@@ -46,7 +46,7 @@ function rowOf(node, most, tag) {
     scale.title = `${share.toFixed(1)} % of the examples of the branch above`;
   }
   const what = element("span");
-  if (data.words[node]) what.append(element("span", "words", data.words[node].split(" ").join(", ")));
+  if (data.words[node].length) what.append(element("span", "words", data.words[node].join(", ")));
   const names = data.names[node].map(label => data.labels[label]).join(", ");
   what.append(element("span", "names", names + (data.count[node] > data.names[node].length && names ? ", …" : "")));
   const labels = tag === "summary" ? `${counted(data.count[node], "label")}, ` : "";
@@ -94,8 +94,8 @@ function fill(node) {
   if (children[node]) reach.set(node, inSteps(list, children[node], i => make(first[node] + i, most)));
   if (!data.hidden[node]) return;
   const labels = labelsBelow(node);
-  const told = `${counted(data.hidden[node], "branch").replace(/branchs$/, "branches")} `
-    + `${children[node] ? "more, with fewer examples, " : ""}not on this page`;
+  const more = children[node] ? "more " : "", noun = data.hidden[node] === 1 ? "branch" : "branches";
+  const told = `${data.hidden[node].toLocaleString("en")} ${more}${noun} not on this page`;
   const note = list.appendChild(element("li"));
   note.append(element("div", "quiet", told + (labels.length ? "; the labels in them that come most often:" : "")));
   const chips = note.appendChild(element("ul", "chips"));
@@ -143,8 +143,7 @@ function find(asked) {
   data.leaf.forEach((label, i) => { if (wanted.has(label) && !at.has(label)) at.set(label, data.at[i]); });
   const found = labels.map(label => [data.labels[label], at.get(label)]);
   for (let node = 0; node < data.words.length && found.length < MOST_RESULTS; ++node)
-    if (data.words[node] && data.words[node].split(" ").includes(asked))
-      found.push([`branch of: ${data.words[node].split(" ").join(", ")}`, node]);
+    if (data.words[node].includes(asked)) found.push([`branch of: ${data.words[node].join(", ")}`, node]);
   return found;
 }
 
