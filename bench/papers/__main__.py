@@ -25,7 +25,10 @@ from bench.papers.sources import Files
 def experiments() -> dict[str, Experiment]:
     """Return all that can be measured, by name."""
     return {
-        one.name: one for paper in PAPERS for one in paper.experiments if isinstance(one, Experiment)
+        one.name: one
+        for paper in PAPERS
+        for one in paper.experiments
+        if isinstance(one, Experiment)
     }
 
 
@@ -62,8 +65,10 @@ def main(arguments: list[str] | None = None) -> None:
         for name in options.only or experiments():
             one = experiments()[name]
             start = time.process_time()
-            found = results.setdefault(one.measured_as, {})
-            one.measure(source, found, lambda: save(results, path))
+            kept = results.setdefault(one.measured_as, {"cells": {}, "complete": False})
+            one.measure(source, kept["cells"], lambda: save(results, path))
+            kept["complete"] = True
+            save(results, path)
             print(f"{name}: {time.process_time() - start:.1f} s", flush=True)
     report.write(results, options.out)
 

@@ -1,4 +1,4 @@
-"""What a paper claims, how it is tried here, and the verdict, which follows from what was measured."""
+"""What a paper claims, how it is tried here, and the verdict that follows from the figures."""
 
 from __future__ import annotations
 
@@ -43,7 +43,9 @@ def verdict(criteria: Sequence[Criterion]) -> Verdict:
     return Verdict.PARTLY if held else Verdict.FAILS
 
 
-def each(names: Sequence[str], holds: Callable[[str], bool], say: Callable[[str], str]) -> Criterion:
+def each(
+    names: Sequence[str], holds: Callable[[str], bool], say: Callable[[str], str]
+) -> Criterion:
     """Return one criterion out of the same comparison on several data sets: it must hold on all."""
     return Criterion("; ".join(map(say, names)), all(map(holds, names)))
 
@@ -58,6 +60,7 @@ class Experiment:
     of: ClassVar[str]  # the table or figure, and its page
     claim: ClassVar[str]  # what the paper says of it
     setting: ClassVar[str]  # what was run here, on what
+    remark: ClassVar[str] = ""  # what is to be said of the result
     key: ClassVar[str] = ""  # the name of the experiment that measures the same, if not this one
 
     @property

@@ -11,8 +11,9 @@ import numpy as np
 
 from bench.papers import pictures
 from bench.papers.claims import Cell, Criterion, Experiment, Found, Paper, Table, each
-from bench.papers.measures import fit_and_score, microseconds_a_row, seconds, tuned
+from bench.papers.measures import microseconds_a_row, seconds, tuned
 from bench.papers.sources import Parts, Source
+from bench.papers.toy import Toy
 from labeltree import (
     FilterTreeClassifier,
     LOMTreeClassifier,
@@ -33,10 +34,10 @@ class Problem(NamedTuple):
 # T, steps and passes of the paper's grids, fewer of them where rows are many.
 PROBLEMS = {
     "isolet1": Problem("Isolet", (0.25, 0.5, 1, 2), (3, 10, 20), (4, 64)),
-    "packages105": Problem("Sector", (0.25, 0.5, 1, 2, 4), (3, 10, 20), (4, 64)),
-    "glyph1000": Problem("Aloi", (0.25, 0.5, 1), (3, 10), (16, 64)),
-    "maintainer": Problem("", (0.5, 1, 2), (3,), (16,)),
-    "hypernym": Problem("ImNet", (0.5, 1, 2), (3,), (16,)),
+    "packages105": Problem("Sector", (0.5, 1, 2, 4), (3, 10), (4, 64)),
+    "glyph1000": Problem("Aloi", (0.25, 0.5, 1), (10,), (64,)),
+    "maintainer": Problem("", (1,), (3,), (16,)),
+    "hypernym": Problem("ImNet", (1,), (3,), (16,)),
 }
 PUBLISHED, DEFAULT, RANDOM, FILTER, ALL = (
     "LOMtree, as published",
@@ -121,7 +122,7 @@ class Bounded:
 
 
 def untrained(parts: Parts) -> dict[str, Any]:
-    """Time one-against-all that has learned a row of each label, as the paper does where K is large."""
+    """Time one-against-all that has learned one row of each label, as the paper does."""
     _, first = np.unique(parts.y, return_index=True)
     clf = OneAgainstAllClassifier(random_state=0, passes=1, bits=22, layout="hashed")
     clf.partial_fit(parts.X[first], parts.y[first])
@@ -130,7 +131,7 @@ def untrained(parts: Parts) -> dict[str, Any]:
 
 
 def times(found: Found, name: str, what: str) -> tuple[float, float] | None:
-    """Return the time of LOMtree and that of one-against-all, or nothing where either is unknown."""
+    """Return the times of LOMtree and of one-against-all, nothing where one is unknown."""
     tree, every = found[f"{name}/{PUBLISHED}"], found.get(f"{name}/{ALL}", {})
     return (tree[what], every[what]) if what in every else None
 
@@ -141,15 +142,21 @@ class Table4(Problems):
     name = "lomtree-table-4"
     of = "Table 4 (page 8): test error"
     claim = (
-        "LOMtree has a lower error than the filter tree on every data set, and than a random tree on all but Sector; "
+        "LOMtree has a lower error than the filter tree on every data set, and than a random tree "
+        "on all but Sector; "
         "it comes close to one-against-all."
     )
     setting = (
-        "Steps, passes and the bound on nodes T are chosen on a tenth of the training rows, as in the paper, from "
-        "fewer values (up to 5 steps, 20 passes, T of 4 to 64 nodes a label). "
-        "`isolet1` is a fifth of Isolet; `packages105` are the 105 most frequent labels of maintainer, 92 rows each, in "
+        "Steps, passes and the bound on nodes T are chosen on a tenth of the training rows, as in "
+        "the paper, from "
+        "fewer values: all on isolet1 and packages105, steps alone on glyph1000 (10 passes, T of "
+        "64 nodes a label); maintainer and hypernym have a step of 1, 3 passes and T of 16 nodes "
+        "a label. "
+        "`isolet1` is a fifth of Isolet; `packages105` are the 105 most frequent labels of "
+        "maintainer, 92 rows each, in "
         "place of Sector; `glyph1000` stands in for Aloi and hypernym (20,218 labels) for ImNet. "
-        "maintainer (2,138 labels) has no counterpart. One-against-all on hypernym is left out for its time."
+        "maintainer (2,138 labels) has no counterpart. One-against-all on hypernym is left out "
+        "for its time."
     )
 
     def criteria(self, found: Found) -> list[Criterion]:
@@ -176,7 +183,8 @@ class Table4(Problems):
             against(FILTER),
             against(RANDOM),
             Criterion(
-                f"it is nearer to one-against-all than both are on {len(closer)} of {len(learned)}: "
+                f"it is nearer to one-against-all than both are on {len(closer)} of "
+                f"{len(learned)}: "
                 f"{', '.join(closer) or 'none'}",
                 len(closer) > len(learned) / 2,
             ),
@@ -201,7 +209,10 @@ class Table4(Problems):
                 rows.append(
                     [
                         f"{PROBLEMS[name].paper} (paper)",
-                        *(f"{paper[learner]:.1f}" if learner in paper else "" for learner in LEARNERS),
+                        *(
+                            f"{paper[learner]:.1f}" if learner in paper else ""
+                            for learner in LEARNERS
+                        ),
                     ]
                 )
         return [rows]
@@ -209,7 +220,9 @@ class Table4(Problems):
     def draw(self, found: Found) -> Any:
         names = self.known(found)
         values = {
-            learner: [100 * found.get(f"{name}/{learner}", {}).get("error", math.nan) for name in names]
+            learner: [
+                100 * found.get(f"{name}/{learner}", {}).get("error", math.nan) for name in names
+            ]
             for learner in LEARNERS
         }
         paper = {
@@ -254,7 +267,9 @@ class Timed(Problems):
             each(
                 names,
                 lambda name: self.ratio(found, name) > 1,
-                lambda name: f"{name}: one-against-all takes {self.ratio(found, name):.1f} times as long",
+                lambda name: (
+                    f"{name}: one-against-all takes {self.ratio(found, name):.1f} times as long"
+                ),
             ),
             Criterion(
                 f"the ratio grows with the labels, from {ratios[0]:.1f} ({names[0]}) to "
@@ -281,9 +296,11 @@ class Timed(Problems):
         return [rows]
 
     def line(self, found: Found) -> str:
-        return "one-against-all takes " + ", ".join(
-            f"{self.ratio(found, name):.1f} ({name})" for name in self.timed(found)
-        ) + " times as long"
+        return (
+            "one-against-all takes "
+            + ", ".join(f"{self.ratio(found, name):.1f} ({name})" for name in self.timed(found))
+            + " times as long"
+        )
 
 
 class Table2(Timed):
@@ -291,8 +308,14 @@ class Table2(Timed):
 
     name = "lomtree-table-2"
     of = "Table 2 (page 8): training time"
-    claim = "LOMtree trains faster than one-against-all, the more so the more classes there are (12.8 times on Aloi)."
-    setting = "The models of Table 4, with the passes chosen there for each; processor time of one thread."
+    claim = (
+        "LOMtree trains faster than one-against-all, the more so the more classes there are (12.8 "
+        "times on Aloi)."
+    )
+    setting = (
+        "The models of Table 4, with the passes chosen there for each; processor time of one "
+        "thread."
+    )
     what, unit, scale, paper = "train", "seconds", 1.0, TRAINING
 
 
@@ -302,11 +325,13 @@ class Table3(Timed):
     name = "lomtree-table-3"
     of = "Table 3 and Figure 3 (page 8): time to test an example"
     claim = (
-        "LOMtree tests an example faster than one-against-all: 1.1 times on 26 classes, 5.5 times on 1,000, 404 times on "
+        "LOMtree tests an example faster than one-against-all: 1.1 times on 26 classes, 5.5 times "
+        "on 1,000, 404 times on "
         "22,000; the logarithm of the ratio grows with the logarithm of the number of classes."
     )
     setting = (
-        "The models of Table 4, batches of test rows. One-against-all on hypernym has learned only one row of each label: the "
+        "The models of Table 4, batches of test rows. One-against-all on hypernym has learned "
+        "only one row of each label: the "
         "paper takes its time there with untrained parameters too."
     )
     what, unit, scale, paper = "test", "microseconds", 1.0, TESTING
@@ -315,7 +340,13 @@ class Table3(Timed):
         names = self.timed(found)
         labels = [found[f"{name}/{PUBLISHED}"]["labels"] for name in names]
         ours = [self.ratio(found, name) for name in names]
-        theirs = [(26, 0.16 / 0.14), (105, 0.24 / 0.13), (1000, 0.33 / 0.06), (21841, 403.8), (105033, 4038.5)]
+        theirs = [
+            (26, 0.16 / 0.14),
+            (105, 0.24 / 0.13),
+            (1000, 0.33 / 0.06),
+            (21841, 403.8),
+            (105033, 4038.5),
+        ]
         return pictures.lines(
             {"here": (labels, ours), "paper": tuple(zip(*theirs, strict=True))},
             "number of labels",
@@ -331,11 +362,13 @@ class Figure1(Experiment):
     name = "lomtree-figure-1"
     of = "Figure 1 (page 2): accuracy against the number of classes"
     claim = (
-        "With one-against-all cut off after LOMtree's training time, and LOMtree held to as many regressors as "
+        "With one-against-all cut off after LOMtree's training time, and LOMtree held to as many "
+        "regressors as "
         "one-against-all, LOMtree is the more dominant the more classes there are."
     )
     setting = (
-        "LOMtree as published, T = K - 1, 3 passes; one-against-all learns random batches until it has used the same "
+        "LOMtree as published, T = K - 1, 3 passes; one-against-all learns random batches until "
+        "it has used the same "
         "processor time. The data sets of Table 4. The paper's figures are only in its picture."
     )
     problems = tuple(PROBLEMS)
@@ -349,19 +382,22 @@ class Figure1(Experiment):
         gains = [found[name]["tree"] - found[name]["truncated"] for name in names]
         return [
             Criterion(
-                f"with the most labels ({names[-1]}) LOMtree is ahead by {100 * gains[-1]:.1f} points",
+                f"with the most labels ({names[-1]}) LOMtree is ahead by {100 * gains[-1]:.1f} "
+                "points",
                 gains[-1] > 0,
             ),
             Criterion(
-                "its lead grows with the labels: "
+                "its lead is larger with the most labels than with the fewest: "
                 + ", ".join(f"{100 * gain:+.1f}" for gain in gains)
                 + " points",
-                bool(np.corrcoef(np.log([found[name]["labels"] for name in names]), gains)[0, 1] > 0.5),
+                gains[-1] > gains[0],
             ),
         ]
 
     def tables(self, found: Found) -> list[Table]:
-        rows = [["accuracy, %", "labels", "seconds", "LOMtree", "one-against-all", "rows it learned"]]
+        rows = [
+            ["accuracy, %", "labels", "seconds", "LOMtree", "one-against-all", "rows it learned"]
+        ]
         for name in self.problems:
             if name in found:
                 of = found[name]
@@ -382,7 +418,10 @@ class Figure1(Experiment):
         labels = [found[name]["labels"] for name in names]
         lines = {
             "LOMtree": (labels, [100 * found[name]["tree"] for name in names]),
-            "one-against-all, same time": (labels, [100 * found[name]["truncated"] for name in names]),
+            "one-against-all, same time": (
+                labels,
+                [100 * found[name]["truncated"] for name in names],
+            ),
         }
         return pictures.lines(lines, "number of labels", "accuracy, %", log="x")
 
@@ -416,120 +455,9 @@ def same_time(parts: Parts) -> dict[str, Any]:
     }
 
 
-class Step(NamedTuple):
-    """One example at the root: its label, E and e of the label before it, and where it goes."""
-
-    label: int
-    overall: float
-    own: float
-    right: bool
-
-
-def replay(labels: tuple[int, ...]) -> list[Step]:
-    """Return what Algorithm 1 does at the root if scores are 1 or -1 and always learned at once.
-
-    The root is a leaf until a second label comes: the first example trains nothing.
-    """
-    sums: dict[int, float] = {}
-    counts: dict[int, int] = {}
-    steps = []
-    for label in labels[1:]:
-        overall = sum(sums.values()) / max(1, sum(counts.values()))
-        own = sums.get(label, 0.0) / max(1, counts.get(label, 0))
-        right = not overall - own > 0
-        steps.append(Step(label, overall, own, right))
-        sums[label] = sums.get(label, 0.0) + (1 if right else -1)
-        counts[label] = counts.get(label, 0) + 1
-    return steps
-
-
-def replay_core(labels: tuple[int, ...]) -> list[Step]:
-    """Return what the core does, on rows of one feature a label and steps that learn a row at once."""
-    # With this value all scores come out as 1 or -1 exactly, so that ties are ties.
-    rows = 2 * np.eye(max(labels) + 1, dtype=np.float32)
-    clf = LOMTreeClassifier.published(
-        loss="squared", step=1000.0, scale="none", layout="dense", max_nodes=1, min_gradient=0.0
-    )
-    steps = []
-    for number, label in enumerate(labels):
-        overall, own = root_means(clf, label) if number else (0.0, 0.0)
-        clf.partial_fit(rows[[label]], [label])
-        if number:
-            right = clf.tree_.path(rows[[label]])[-1] == clf._learner.state()["right"][0]
-            steps.append(Step(label, overall, own, bool(right)))
-    return steps
-
-
-def root_means(clf: LOMTreeClassifier, label: int) -> tuple[float, float]:
-    """Return the mean score of all examples at the root, and that of a label's."""
-    state = {name: np.asarray(array) for name, array in clf._learner.state().items()}
-    overall = state["score_sum"][0] / max(1.0, state["score_weight"][0])
-    position = int(clf.label_ids([label])[0])
-    place = np.flatnonzero(state["node_label"] == position) if position >= 0 else []
-    if len(place) == 0:
-        return float(overall), 0.0
-    weight = max(1.0, state["label_score_weight"][place[0]])
-    return float(overall), float(state["label_score_sum"][place[0]] / weight)
-
-
-class Figure4(Experiment):
-    """The toy run of the supplement."""
-
-    name = "lomtree-figure-4"
-    of = "Figure 4 (supplement, Section 13): the first examples at the root"
-    claim = (
-        "With scores of 1 and -1, the first label goes right (E - e = 0), the second left (E - e = 1), and so on: the root "
-        "soon splits four labels in a pure and balanced way."
-    )
-    setting = (
-        "Rows of one feature a label, squared loss and steps so large that a row is learned at once; beside the core runs "
-        "Algorithm 1 with scores of exactly 1 and -1. In Algorithm 1 a node is a leaf until it has seen two labels, so one "
-        "example of another label goes before the figure's first."
-    )
-    labels = (0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0)
-
-    def cells(self, source: Source) -> Iterator[Cell]:  # noqa: ARG002
-        yield "core", lambda: [list(step) for step in replay_core(self.labels)]
-
-    def criteria(self, found: Found) -> list[Criterion]:
-        steps = [Step(*step) for step in found["core"]]
-        expected = replay(self.labels)
-        same = sum(
-            a.right == b.right and abs(a.overall - b.overall) + abs(a.own - b.own) < 1e-5
-            for a, b in zip(steps, expected, strict=True)
-        )
-        first, second = steps[0], steps[1]
-        sides = {label: {step.right for step in steps if step.label == label} for label in self.labels}
-        right = sum(True in side for side in sides.values())
-        return [
-            Criterion(
-                f"E - e is {first.overall - first.own:.0f} at the first label, which goes "
-                f"{'right' if first.right else 'left'}, and {second.overall - second.own:.0f} at the second, "
-                f"which goes {'right' if second.right else 'left'}",
-                first.right and not second.right and abs(second.overall - second.own - 1) < 1e-5,
-            ),
-            Criterion(f"{same} of {len(expected)} steps are those of Algorithm 1", same == len(expected)),
-            Criterion(
-                f"each label stays on one side, {right} of {len(sides)} of them right",
-                all(len(side) == 1 for side in sides.values()) and 2 * right == len(sides),
-            ),
-        ]
-
-    def tables(self, found: Found) -> list[Table]:
-        rows = [["label", "E", "e of the label", "goes"]]
-        for step in map(Step._make, found["core"]):
-            rows.append(
-                [str(step.label), f"{step.overall:.2f}", f"{step.own:.2f}", "right" if step.right else "left"]
-            )
-        return [rows]
-
-    def line(self, found: Found) -> str:
-        return f"{len(found['core'])} steps of the core, as Algorithm 1 prints them"
-
-
 PAPER = Paper(
     name="lomtree",
     title="LOMtree",
     introduction="",
-    experiments=(Figure1(), Table2(), Table3(), Table4(), Figure4()),
+    experiments=(Figure1(), Table2(), Table3(), Table4(), Toy()),
 )

@@ -50,7 +50,11 @@ def lines(
             colours = iter(COLOURS)
             ends = []
             for name, line in named.items():
-                style = {"color": PAPER, "linestyle": "--"} if name in paper else {"color": next(colours)}
+                style = (
+                    {"color": PAPER, "linestyle": "--"}
+                    if name in paper
+                    else {"color": next(colours)}
+                )
                 axes.errorbar(*line, marker="o", markersize=3.5, linewidth=1.4, capsize=2, **style)
                 ends.append((name, line[0][-1], line[1][-1], style["color"]))
             _name_ends(axes, ends)

@@ -1,4 +1,4 @@
-"""Conditional probability tree and PECOC: Beygelzimer, Langford, Lifshits, Sorkin & Strehl (2009)."""
+"""Conditional probability tree: Beygelzimer, Langford, Lifshits, Sorkin & Strehl (2009)."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ import numpy as np
 
 from bench.papers import pictures
 from bench.papers.claims import Cell, Criterion, Experiment, Found, Paper, Table
+from bench.papers.estimates import published, true_probability
 from bench.papers.frequencies import best_possible, pages, table_loss
 from bench.papers.measures import seconds
+from bench.papers.pecoc import Arity
 from bench.papers.sources import Parts, Source
 from labeltree import OneAgainstAllClassifier, ProbabilityTreeClassifier
 from labeltree.metrics import equivalent_labels, squared_loss
@@ -40,23 +42,13 @@ ADVERTISING = {
 BATCH = 100  # rows that one-against-all is asked for before it learns them
 
 
-def tree(kind: str, **others: Any) -> ProbabilityTreeClassifier:
-    """Return a tree of the paper, or that of our defaults."""
+def tree(kind: str, X: Any, y: Any, **others: Any) -> ProbabilityTreeClassifier:
+    """Return a tree of the paper, or that of our defaults, for such rows."""
     if kind == DEFAULT:
         others.pop("alpha", None)
         return ProbabilityTreeClassifier(**others, random_state=0)
     shape = kind.removesuffix(" tree")
-    return ProbabilityTreeClassifier.published(tree=shape, **others, random_state=0)
-
-
-def true_probability(clf: Any, X: Any, y: Any) -> Any:
-    """Return the probability of each row's label."""
-    if hasattr(clf, "label_proba"):
-        return clf.label_proba(X, y)
-    known = {label: column for column, label in enumerate(clf.classes_)}
-    columns = np.array([known.get(label, -1) for label in np.asarray(y).tolist()])
-    p = clf.predict_proba(X)[np.arange(len(columns)), columns]
-    return np.where(columns < 0, 0.0, p)
+    return published(X, y, tree=shape, **others)
 
 
 def loss(clf: Any, X: Any, y: Any) -> float:
@@ -116,9 +108,11 @@ class Documents(Experiment):
         def make(choice: dict[str, float]) -> Any:
             if learner == ALL:
                 return OneAgainstAllClassifier(passes=1, random_state=0, **choice)
-            return tree(learner, passes=2, **choice)
+            return tree(learner, parts.X, parts.y, passes=2, **choice)
 
-        choices = [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
+        choices = [
+            dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())
+        ]
         if learner == DEFAULT:
             choices = [{}]
         best = min(
@@ -132,7 +126,7 @@ class Documents(Experiment):
             "still": still,
             "train": training,
             "chosen": best,
-            "labels": int(len(np.unique(parts.y))),
+            "labels": len(np.unique(parts.y)),
         }
 
 
@@ -142,13 +136,17 @@ class Rcv1(Documents):
     name = "cpt-rcv1"
     of = "Section 4.3.1 (page 7): squared loss on RCV1"
     claim = (
-        "The tree's squared loss, 0.56 ± 0.012, is that of one-against-all, 0.55, and the shape of the tree hardly matters where labels are "
+        "The tree's squared loss, 0.56 ± 0.012, is that of one-against-all, 0.55, and the shape "
+        "of the tree hardly matters where labels are "
         "few and examples many."
     )
     setting = (
-        "debtags (24,664 documents, 599 tags) stands in for RCV1 (780,000 documents, 103 categories): of each document one tag is "
-        "drawn, as in the paper. One-against-all learns one pass, the trees two; steps and alpha are chosen on a tenth of the "
-        "training rows; the loss is that of progressive validation on the test rows. One-against-all's probabilities "
+        "debtags (24,664 documents, 599 tags) stands in for RCV1 (780,000 documents, 103 "
+        "categories): of each document one tag is "
+        "drawn, as in the paper. One-against-all learns one pass, the trees two; steps and alpha "
+        "are chosen on a tenth of the "
+        "training rows; the loss is that of progressive validation on the test rows. "
+        "One-against-all's probabilities "
         "are made to sum to one."
     )
 
@@ -195,15 +193,20 @@ class Rcv1Time(Documents):
     name = "cpt-time"
     of = "Section 4.3.1 (page 7): time to train"
     claim = (
-        "The tree trains in 108 s with two passes, one-against-all in 2,300 s with one: an order of magnitude less computation."
+        "The tree trains in 108 s with two passes, one-against-all in 2,300 s with one: an order "
+        "of magnitude less computation."
     )
-    setting = "The models of the comparison above, with 599 labels in place of 103; processor time of one thread."
+    setting = (
+        "The models of the comparison above, with 599 labels in place of 103; processor time of "
+        "one thread."
+    )
 
     def criteria(self, found: Found) -> list[Criterion]:
         ratio = found[ALL]["train"] / found[ONLINE]["train"]
         return [
             Criterion(
-                f"one-against-all takes {ratio:.1f} times as long as the online tree (21 in the paper), "
+                f"one-against-all takes {ratio:.1f} times as long as the online tree (21 in the "
+                "paper), "
                 "an order of magnitude is 10",
                 ratio >= 10,
             )
@@ -219,7 +222,8 @@ class Rcv1Time(Documents):
 
     def line(self, found: Found) -> str:
         return (
-            f"{found[ALL]['train']:.1f} s for one-against-all, {found[ONLINE]['train']:.1f} s for the "
+            f"{found[ALL]['train']:.1f} s for one-against-all, {found[ONLINE]['train']:.1f} s for "
+            "the "
             f"online tree with twice the passes"
         )
 
@@ -230,13 +234,17 @@ class Advertising(Experiment):
     name = "cpt-advertising"
     of = "Section 4.3.2 (page 8): squared loss on web advertising"
     claim = (
-        "The table of frequencies of each page has a higher loss than all trees, the random tree than the balanced one, and that "
+        "The table of frequencies of each page has a higher loss than all trees, the random tree "
+        "than the balanced one, and that "
         "than the online tree (alpha 0.9); none comes near what is best possible."
     )
     setting = (
-        "Tokens of Python's standard library in order, the first {limit:,}, four fifths to train, one fifth by progressive validation: the "
-        "two tokens before a token stand for the page, the token for the advertisement. A sixth of the pages are new in either "
-        "(an eighth in the paper). One pass; the table also learns on. The data are proprietary in the paper."
+        "Tokens of Python's standard library in order, the first 400,000, four fifths to train, "
+        "one fifth by progressive validation: the "
+        "two tokens before a token stand for the page, the token for the advertisement. A sixth "
+        "of the pages are new in either "
+        "(an eighth in the paper). One pass; the table also learns on. The data are proprietary "
+        "in the paper."
     )
     limit = 400_000
 
@@ -253,7 +261,7 @@ class Advertising(Experiment):
     def learned(self, learner: str, source: Source) -> dict[str, Any]:
         X, y = source.tokens(self.limit)
         border = len(y) * 4 // 5
-        clf = tree(learner, **({"alpha": 0.9} if learner == ONLINE else {}))
+        clf = tree(learner, X, y, **({"alpha": 0.9} if learner == ONLINE else {}))
         training, _ = seconds(clf.partial_fit, X[:border], y[:border])
         return progressive(clf, X[border:], y[border:]) | {
             "train": training,
@@ -266,15 +274,18 @@ class Advertising(Experiment):
         worst = max(TREES, key=value.__getitem__)
         return [
             Criterion(
-                f"the table ({value[TABLE]:.3f}) loses to every tree (at worst {worst}, {value[worst]:.3f})",
+                f"the table ({value[TABLE]:.3f}) loses to every tree (at worst {worst}, "
+                f"{value[worst]:.3f})",
                 value[TABLE] > value[worst],
             ),
             Criterion(
-                f"the balanced tree ({value[BALANCED]:.3f}) is below the random tree ({value[RANDOM]:.3f})",
+                f"the balanced tree ({value[BALANCED]:.3f}) is below the random tree "
+                f"({value[RANDOM]:.3f})",
                 value[BALANCED] < value[RANDOM],
             ),
             Criterion(
-                f"the online tree ({value[ONLINE]:.3f}) is below the balanced tree ({value[BALANCED]:.3f})",
+                f"the online tree ({value[ONLINE]:.3f}) is below the balanced tree "
+                f"({value[BALANCED]:.3f})",
                 value[ONLINE] < value[BALANCED],
             ),
             Criterion(
@@ -325,11 +336,13 @@ class Alpha(Experiment):
     name = "cpt-alpha"
     of = "Theorem 7 and rule (5) (page 5): depth and loss against alpha"
     claim = (
-        "alpha trades depth for ease of prediction: the tree is never deeper than log n / log(1 / kappa) + 2, and some alpha below 1 has a lower "
+        "alpha trades depth for ease of prediction: the tree is never deeper than log n / log(1 / "
+        "kappa) + 2, and some alpha below 1 has a lower "
         "loss than the balanced tree (alpha 1)."
     )
     setting = (
-        "Binary trees as published, three passes in random order, squared loss on the test rows; tokens (the first {limit:,}, one "
+        "Binary trees as published, three passes in random order, squared loss on the test rows; "
+        "tokens (the first 100,000, one "
         "pass in order) by progressive validation of the last fifth."
     )
     alphas = (0.2, 0.4, 0.6, 0.8, 0.9, 1.0)
@@ -344,14 +357,15 @@ class Alpha(Experiment):
             )
 
     def learned(self, source: Source, name: str, alpha: float) -> dict[str, Any]:
-        clf = tree(ONLINE, alpha=alpha)
         if name == "tokens":
             X, y = source.tokens(self.limit)
+            clf = tree(ONLINE, X, y, alpha=alpha)
             border = len(y) * 4 // 5
             training, _ = seconds(clf.partial_fit, X[:border], y[:border])
             value = progressive(clf, X[border:], y[border:])["loss"]
         else:
             parts = source.parts(name)
+            clf = tree(ONLINE, parts.X, parts.y, alpha=alpha)
             training, _ = seconds(clf.fit, parts.X, parts.y)
             value = loss(clf, parts.X_test, parts.y_test)
         labels = int(clf.n_labels_)
@@ -366,21 +380,27 @@ class Alpha(Experiment):
     def criteria(self, found: Found) -> list[Criterion]:
         inside = [run["depth"] <= run["bound"] for run in found.values()]
         listed = [
-            Criterion(f"{sum(inside)} of {len(inside)} trees are within Theorem 7's depth", all(inside))
+            Criterion(
+                f"{sum(inside)} of {len(inside)} trees are within Theorem 7's depth", all(inside)
+            )
         ]
         for name in self.sets:
             at = {alpha: found[f"{name}/{alpha}"]["loss"] for alpha in self.alphas}
             best = min(at, key=at.__getitem__)
             listed.append(
                 Criterion(
-                    f"{name}: the least loss, {at[best]:.3f}, is that of alpha {best}; a balanced tree has {at[1.0]:.3f}",
+                    f"{name}: the least loss, {at[best]:.3f}, is that of alpha {best}; a balanced "
+                    f"tree has {at[1.0]:.3f}",
                     best < 1,
                 )
             )
         return listed
 
     def tables(self, found: Found) -> list[Table]:
-        heading = ["alpha", *(f"{name}, {of}" for name in self.sets for of in ("loss", "depth (bound)"))]
+        heading = [
+            "alpha",
+            *(f"{name}, {of}" for name in self.sets for of in ("loss", "depth (bound)")),
+        ]
         rows = [heading]
         for alpha in self.alphas:
             cells = []
@@ -394,7 +414,10 @@ class Alpha(Experiment):
         of = {name: [found[f"{name}/{alpha}"] for alpha in self.alphas] for name in self.sets}
         return pictures.lines(
             [
-                ("squared loss", {n: (self.alphas, [r["loss"] for r in runs]) for n, runs in of.items()}),
+                (
+                    "squared loss",
+                    {n: (self.alphas, [r["loss"] for r in runs]) for n, runs in of.items()},
+                ),
                 ("depth", {n: (self.alphas, [r["depth"] for r in runs]) for n, runs in of.items()}),
             ],
             "alpha",
@@ -405,133 +428,6 @@ class Alpha(Experiment):
         return "; ".join(
             f"{name}: loss "
             + ", ".join(f"{found[f'{name}/{alpha}']['loss']:.3f}" for alpha in self.alphas)
-            for name in self.sets
-        )
-
-
-class Arity(Experiment):
-    """Squared loss against the regressors that are asked."""
-
-    name = "cpt-arity"
-    of = "Curve of Section 3.2 (page 4): regret bound against computation"
-    claim = (
-        "A tree of arity k, of nodes with PECOC, asks (k - 1) log_k n regressors, and the factor on their squared error, "
-        "4 (log_k n)² ((k - 1) / k)², falls from (log2 n)² to 4: more computation buys a better bound."
-    )
-    setting = (
-        "Balanced trees, as published and with the default treatment of PECOC's estimates, one pass; squared loss on the test rows, "
-        "and the regressors asked, on average over them."
-    )
-    sets = ("glyph1000", "hypernym")
-    arities = (2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
-    most = 500  # regressors that a data set with more than 2,000 labels is tried with
-
-    def cells(self, source: Source) -> Iterator[Cell]:
-        for name in self.sets:
-            many = len(np.unique(source.parts(name).y)) > 2000
-            for arity in self.arities:
-                if not (many and arity > self.most):
-                    for kind in ("published", "default"):
-                        yield (
-                            f"{name}/{kind}/{arity}",
-                            lambda name=name, kind=kind, arity=arity: self.learned(
-                                source.parts(name), kind, arity
-                            ),
-                        )
-
-    def learned(self, parts: Parts, kind: str, arity: int) -> dict[str, Any]:
-        common = {"tree": "balanced", "arity": arity, "passes": 1, "random_state": 0}
-        make = ProbabilityTreeClassifier.published if kind == "published" else ProbabilityTreeClassifier
-        clf = make(**common)
-        training, _ = seconds(clf.fit, parts.X, parts.y)
-        asking, p = seconds(true_probability, clf, parts.X_test, parts.y_test)
-        shape = clf.tree_
-        depth = float(np.average(shape.depths[shape.leaves], weights=shape.weight[shape.leaves]))
-        labels = int(clf.n_labels_)
-        return {
-            "loss": float(((1 - p.astype(float)) ** 2).mean()),
-            "asked": (arity - 1) * depth,
-            "bound": 4 * (math.log(labels) / math.log(arity)) ** 2 * ((arity - 1) / arity) ** 2,
-            "train": training,
-            "test": 1e6 * asking / len(p),
-        }
-
-    def runs(self, found: Found, name: str, kind: str) -> dict[int, dict[str, Any]]:
-        return {
-            arity: found[cell]
-            for arity in self.arities
-            if (cell := f"{name}/{kind}/{arity}") in found
-        }
-
-    def criteria(self, found: Found) -> list[Criterion]:
-        listed = []
-        for name in self.sets:
-            runs = self.runs(found, name, "published")
-            first, best = runs[2]["loss"], min(runs, key=lambda arity: runs[arity]["loss"])
-            listed.append(
-                Criterion(
-                    f"{name}: the loss falls from {first:.3f} at arity 2 to {runs[best]['loss']:.3f} at "
-                    f"{best}, and is {runs[max(runs)]['loss']:.3f} at {max(runs)}",
-                    runs[max(runs)]["loss"] < first,
-                )
-            )
-            listed.append(
-                Criterion(
-                    f"{name}: it falls all the way: "
-                    + ", ".join(f"{run['loss']:.3f}" for run in runs.values()),
-                    all(
-                        b["loss"] <= a["loss"] for a, b in itertools.pairwise(runs.values())
-                    ),
-                )
-            )
-        return listed
-
-    def tables(self, found: Found) -> list[Table]:
-        rows = [["data", "arity", "regressors asked", "factor of the bound", "loss, published", "loss, defaults", "s to train", "µs a row"]]
-        for name in self.sets:
-            default = self.runs(found, name, "default")
-            for arity, run in self.runs(found, name, "published").items():
-                rows.append(
-                    [
-                        name,
-                        str(arity),
-                        f"{run['asked']:.0f}",
-                        f"{run['bound']:.1f}",
-                        f"{run['loss']:.4f}",
-                        f"{default[arity]['loss']:.4f}",
-                        f"{run['train']:.1f}",
-                        f"{run['test']:.1f}",
-                    ]
-                )
-        return [rows]
-
-    def draw(self, found: Found) -> Any:
-        losses, bounds = {}, {}
-        for name in self.sets:
-            for kind in ("published", "default"):
-                runs = self.runs(found, name, kind)
-                asked = [run["asked"] for run in runs.values()]
-                losses[f"{name}, {kind}"] = (asked, [run["loss"] for run in runs.values()])
-            runs = self.runs(found, name, "published")
-            bounds[name] = (
-                [run["asked"] for run in runs.values()],
-                [run["bound"] for run in runs.values()],
-            )
-        return pictures.lines(
-            [("squared loss", losses), ("factor of the bound (paper)", bounds)],
-            "regressors asked",
-            "",
-            log="x",
-        )
-
-    def line(self, found: Found) -> str:
-        return "; ".join(
-            f"{name}: loss "
-            + ", ".join(
-                f"{run['loss']:.3f} (arity {arity})"
-                for arity, run in self.runs(found, name, "published").items()
-                if arity in (2, 8, 64, max(self.runs(found, name, "published")))
-            )
             for name in self.sets
         )
 

@@ -26,7 +26,7 @@ class Parts(NamedTuple):
     y_test: Any
 
     def held_out(self, share: float = 0.1) -> Parts:
-        """Return the rows to learn, cut in two: the last part, of this share, is to be asked for."""
+        """Return the rows to learn, cut in two: a part of this share is to be asked for."""
         order = np.random.default_rng(0).permutation(self.X.shape[0])
         border = len(order) - max(1, round(share * len(order)))
         learn, ask = np.sort(order[:border]), np.sort(order[border:])
@@ -76,7 +76,9 @@ class Files:
 
 def contexts(words: list[str], before: int) -> tuple[sparse.csr_matrix, Any]:
     """Turn words into rows that tell the words before each, and where they stood."""
-    vocabulary, ids = np.unique(np.array([*[""] * before, *words], dtype=object), return_inverse=True)
+    vocabulary, ids = np.unique(
+        np.array([*[""] * before, *words], dtype=object), return_inverse=True
+    )
     seen = np.lib.stride_tricks.sliding_window_view(ids, before)[: len(words)]
     columns = seen + len(vocabulary) * np.arange(before)
     offsets = np.arange(0, columns.size + 1, before)
@@ -99,7 +101,9 @@ def most_frequent(parts: Parts, labels: int, rows: int) -> Parts:
 
 def with_labels(parts: Parts) -> Parts:
     """Leave out the rows without labels, as the authors of LdSM do with their files."""
-    learn, ask = ([row for row, labels in enumerate(y) if len(labels)] for y in (parts.y, parts.y_test))
+    learn, ask = (
+        [row for row, labels in enumerate(y) if len(labels)] for y in (parts.y, parts.y_test)
+    )
     return Parts(
         parts.X[learn],
         [parts.y[row] for row in learn],

@@ -1,0 +1,490 @@
+"""Recall Tree: Daumé, Karampatziakis, Langford & Mineiro (2017)."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from bench.papers import pictures
+from bench.papers.claims import Cell, Criterion, Experiment, Found, Paper, Table, each
+from bench.papers.lomtree import untrained
+from bench.papers.measures import differ, fit_and_score, seconds, state_bytes
+from bench.papers.sources import Parts, Source
+from labeltree import LOMTreeClassifier, OneAgainstAllClassifier, RecallTreeClassifier
+
+PUBLISHED, DEFAULT, LOM, ALL = (
+    "Recall Tree, as published",
+    "Recall Tree, defaults",
+    "LOMtree, as published",
+    "one-against-all",
+)
+KINDS = (PUBLISHED, DEFAULT)
+PAPER_SETS = {"glyph1000": "ALOI", "maintainer": "ODP", "hypernym": "Imagenet", "words": "LTCB"}
+AFFORDABLE = 3000  # labels that one-against-all learns in full
+LEVEL = 0.0001  # of significance, in the paper
+
+
+def recall_tree(kind: str, **others: Any) -> RecallTreeClassifier:
+    make = RecallTreeClassifier.published if kind == PUBLISHED else RecallTreeClassifier
+    return make(random_state=0, **others)
+
+
+def stream(source: Source, limit: int) -> Parts:
+    """Return words in order: four fifths to learn, the last fifth to be asked for."""
+    X, y = source.words(limit)
+    border = len(y) * 4 // 5
+    return Parts(X[:border], y[:border], X[border:], y[border:])
+
+
+class Figure4(Experiment):
+    """Errors and times beside one-against-all and LOMtree."""
+
+    name = "recall-figure-4"
+    of = "Figure 4 (page 7): error and time beside one-against-all and LOMtree"
+    claim = (
+        "The Recall Tree errs as little as LOMtree or less, on ALOI less than one-against-all "
+        "too. LOMtree is faster; one-against-all is faster "
+        "on the 1,000 labels of ALOI, and far slower where there are many labels (300 times on "
+        "ODP)."
+    )
+    setting = (
+        "`glyph1000` stands in for ALOI, maintainer (2,138 labels) for ODP, hypernym (20,218) for "
+        "Imagenet, and the first 200,000 words "
+        "of text8, one pass in order, the last fifth to test, for LTCB; the others learn three "
+        "passes. One-against-all learns where there are at most "
+        "3,000 labels; on hypernym it is only timed, with a row of each label learned. The "
+        "paper's figures are only in its picture."
+    )
+    sets = tuple(PAPER_SETS)
+    limit = 200_000
+
+    def cells(self, source: Source) -> Iterator[Cell]:
+        for name, learner in itertools.product(self.sets, (*KINDS, LOM, ALL)):
+            if name == "words" and learner == ALL:
+                continue  # neither time nor memory would do
+            yield f"{name}/{learner}", lambda n=name, k=learner: self.learned(source, n, k)
+
+    def learned(self, source: Source, name: str, learner: str) -> dict[str, Any]:
+        words = name == "words"
+        parts = stream(source, self.limit) if words else source.parts(name)
+        passes = {"passes": 1, "shuffle": False} if words else {"passes": 3}
+        if learner in KINDS:
+            return fit_and_score(recall_tree(learner, **passes), parts)
+        if learner == LOM:
+            return fit_and_score(LOMTreeClassifier.published(random_state=0, **passes), parts)
+        if len(np.unique(parts.y)) > AFFORDABLE:
+            return untrained(parts)
+        return fit_and_score(OneAgainstAllClassifier(random_state=0, **passes), parts)
+
+    def criteria(self, found: Found) -> list[Criterion]:
+        def of(name: str, learner: str, what: str) -> float:
+            return float(found.get(f"{name}/{learner}", {}).get(what, float("nan")))
+
+        def percent(name: str, learner: str) -> str:
+            return f"{100 * of(name, learner, 'error'):.1f}"
+
+        first = self.sets[0]
+        timed = [name for name in self.sets[1:] if "test" in found.get(f"{name}/{ALL}", {})]
+        ratio = {name: of(name, ALL, "test") / of(name, PUBLISHED, "test") for name in self.sets}
+        return [
+            each(
+                self.sets,
+                lambda n: of(n, PUBLISHED, "error") <= of(n, LOM, "error") + 0.01,
+                lambda n: f"{n}: error {percent(n, PUBLISHED)} %, LOMtree {percent(n, LOM)} %",
+            ),
+            Criterion(
+                f"{first}: error {percent(first, PUBLISHED)} %, one-against-all "
+                f"{percent(first, ALL)} %",
+                of(first, PUBLISHED, "error") < of(first, ALL, "error"),
+            ),
+            each(
+                self.sets,
+                lambda n: of(n, LOM, "test") < of(n, PUBLISHED, "test"),
+                lambda n: (
+                    f"{n}: {of(n, PUBLISHED, 'test'):.1f} µs a row, LOMtree "
+                    f"{of(n, LOM, 'test'):.1f}"
+                ),
+            ),
+            Criterion(
+                f"{first}: one-against-all takes {ratio[first]:.1f} times as long to predict, "
+                "less than 1",
+                ratio[first] < 1,
+            ),
+            each(
+                timed,
+                lambda n: ratio[n] > 1,
+                lambda n: f"{n}: one-against-all takes {ratio[n]:.1f} times as long to predict",
+            ),
+        ]
+
+    def tables(self, found: Found) -> list[Table]:
+        rows = [["data", "learner", "error, %", "s to train", "µs a row"]]
+        for name, learner in itertools.product(self.sets, (*KINDS, LOM, ALL)):
+            if of := found.get(f"{name}/{learner}"):
+                wrong = (
+                    f"{100 * of['error']:.1f} ±{50 * (of['high'] - of['low']):.1f}"
+                    if "error" in of
+                    else ""
+                )
+                training = f"{of['train']:.1f}" if "train" in of else ""
+                row = [f"{name}, for {PAPER_SETS[name]}", learner, wrong, training]
+                rows.append([*row, f"{of['test']:.1f}"])
+        return [rows]
+
+    def draw(self, found: Found) -> Any:
+        values = {
+            learner: [
+                100 * found.get(f"{name}/{learner}", {}).get("error", float("nan"))
+                for name in self.sets
+            ]
+            for learner in (*KINDS, LOM, ALL)
+        }
+        rows = [f"{name}, for {PAPER_SETS[name]}" for name in self.sets]
+        return pictures.dots(rows, values, {}, "test error, %")
+
+    def line(self, found: Found) -> str:
+        return "error in percent, published / defaults / LOMtree: " + "; ".join(
+            f"{name} "
+            + " / ".join(f"{100 * found[f'{name}/{k}']['error']:.1f}" for k in (*KINDS, LOM))
+            for name in self.sets
+        )
+
+
+class Figure5a(Experiment):
+    """The order of a stream."""
+
+    name = "recall-figure-5a"
+    of = "Figure 5a (page 8): words in order and permuted"
+    claim = (
+        "On a stream of words the Recall Tree profits from their order: progressive error 73.3 % "
+        "in order, 74.6 % permuted, "
+        "significant at P < 0.0001."
+    )
+    setting = (
+        "The first 200,000 words of text8, each told by the six before it, one pass; LTCB has 10^8."
+    )
+    limit = 200_000
+    orders = ("in order", "permuted")
+
+    def cells(self, source: Source) -> Iterator[Cell]:
+        for kind, order in itertools.product(KINDS, self.orders):
+            yield (
+                f"{kind}/{order}",
+                lambda kind=kind, order=order: self.learned(source, kind, order),
+            )
+
+    def learned(self, source: Source, kind: str, order: str) -> dict[str, Any]:
+        X, y = source.words(self.limit)
+        if order == "permuted":
+            rows = np.random.default_rng(0).permutation(len(y))
+            X, y = X[rows], y[rows]
+        clf = recall_tree(kind)
+        training, _ = seconds(clf.partial_fit, X, y)
+        progress = clf.progress_
+        return {
+            "errors": int(progress.errors),
+            "rows": int(progress.examples),
+            "history": [[row.examples, row.error] for row in progress.history],
+            "train": training,
+        }
+
+    def criteria(self, found: Found) -> list[Criterion]:
+        listed = []
+        for kind in KINDS:
+            a, b = (found[f"{kind}/{order}"] for order in self.orders)
+            p = differ(a["errors"], b["errors"], a["rows"], b["rows"])
+            listed.append(
+                Criterion(
+                    f"{kind}: {100 * a['errors'] / a['rows']:.2f} % in order, "
+                    f"{100 * b['errors'] / b['rows']:.2f} % permuted "
+                    f"(p {p:.1g})",
+                    a["errors"] / a["rows"] < b["errors"] / b["rows"] and p < LEVEL,
+                )
+            )
+        return listed
+
+    def tables(self, found: Found) -> list[Table]:
+        rows = [["progressive error, %", *self.orders]]
+        for kind in KINDS:
+            runs = [found[f"{kind}/{order}"] for order in self.orders]
+            rows.append([kind, *(f"{100 * run['errors'] / run['rows']:.2f}" for run in runs)])
+        return [[*rows, ["paper, 10^8 words", "73.3", "74.6"]]]
+
+    def draw(self, found: Found) -> Any:
+        panels = []
+        for kind in KINDS:
+            named = {}
+            for order in self.orders:
+                history = [(n, 100 * e) for n, e in found[f"{kind}/{order}"]["history"] if n > 500]
+                named[order] = tuple(zip(*history, strict=True))
+            panels.append((kind, named))
+        return pictures.lines(panels, "words", "progressive error, %", log="x")
+
+    def line(self, found: Found) -> str:
+        return "; ".join(
+            f"{kind}: "
+            + ", ".join(
+                f"{100 * run['errors'] / run['rows']:.2f} % {order}"
+                for order in self.orders
+                for run in [found[f"{kind}/{order}"]]
+            )
+            for kind in KINDS
+        )
+
+
+class Figure5b(Experiment):
+    """Candidates and path features."""
+
+    name = "recall-figure-5b"
+    of = "Figure 5b (page 8): candidates and path features on ALOI"
+    claim = (
+        "More candidates lower the test error, with diminishing returns; without path features it "
+        "is higher, the more so the more "
+        "candidates there are, significant at P < 0.0001 except with two."
+    )
+    setting = (
+        "`glyph1000` for ALOI, three passes; one tree as published, and one tree with the other "
+        "defaults. The paper's figures are only in its picture."
+    )
+    data = "glyph1000"
+    candidates = (2, 4, 8, 16, 32, 64)
+    features = ("path", "none")
+
+    def cells(self, source: Source) -> Iterator[Cell]:
+        for kind, features, few in itertools.product(KINDS, self.features, self.candidates):
+            yield (
+                f"{kind}/{features}/{few}",
+                lambda kind=kind, features=features, few=few: (
+                    fit_and_score(
+                        recall_tree(kind, candidates=few, path_features=features, n_trees=1),
+                        source.parts(self.data),
+                    )
+                    | {"asked": int(source.parts(self.data).X_test.shape[0])}
+                ),
+            )
+
+    def criteria(self, found: Found) -> list[Criterion]:
+        listed = []
+        for kind in KINDS:
+            path, none = (
+                [found[f"{kind}/{features}/{few}"] for few in self.candidates]
+                for features in self.features
+            )
+            p = [
+                differ(
+                    round(a["error"] * a["asked"]),
+                    round(b["error"] * b["asked"]),
+                    a["asked"],
+                    b["asked"],
+                )
+                for a, b in zip(path, none, strict=True)
+            ]
+            gains = [b["error"] - a["error"] for a, b in zip(path, none, strict=True)]
+            found_so = sum(
+                gain > 0 and chance < LEVEL for gain, chance in zip(gains[1:], p[1:], strict=True)
+            )
+            listed += [
+                Criterion(
+                    f"{kind}: error {100 * path[0]['error']:.1f} % with {self.candidates[0]} "
+                    "candidates, "
+                    f"{100 * path[-1]['error']:.1f} % with {self.candidates[-1]}",
+                    path[-1]["error"] < path[0]["error"],
+                ),
+                Criterion(
+                    f"{kind}: path features gain "
+                    + ", ".join(f"{100 * gain:+.1f}" for gain in gains)
+                    + f" points; significantly in {found_so} of {len(gains) - 1} cases "
+                    "above two candidates",
+                    found_so == len(gains) - 1,
+                ),
+            ]
+        return listed
+
+    def tables(self, found: Found) -> list[Table]:
+        heading = [
+            f"{kind}, path features {features}" for kind in KINDS for features in self.features
+        ]
+        rows = [["error, %, candidates", *heading]]
+        for few in self.candidates:
+            runs = [found[f"{kind}/{f}/{few}"] for kind in KINDS for f in self.features]
+            rows.append([str(few), *(f"{100 * run['error']:.1f}" for run in runs)])
+        return [rows]
+
+    def draw(self, found: Found) -> Any:
+        panels = [
+            (
+                kind,
+                {
+                    f"path features: {features}": (
+                        self.candidates,
+                        [
+                            100 * found[f"{kind}/{features}/{few}"]["error"]
+                            for few in self.candidates
+                        ],
+                        [
+                            50 * (run["high"] - run["low"])
+                            for few in self.candidates
+                            for run in [found[f"{kind}/{features}/{few}"]]
+                        ],
+                    )
+                    for features in self.features
+                },
+            )
+            for kind in KINDS
+        ]
+        return pictures.lines(panels, "candidates", "test error, %", log="x")
+
+    def line(self, found: Found) -> str:
+        return "; ".join(
+            f"{kind}, {self.candidates[-1]} candidates: "
+            + ", ".join(
+                f"{100 * found[f'{kind}/{f}/{self.candidates[-1]}']['error']:.1f} % (path "
+                f"features {f})"
+                for f in self.features
+            )
+            for kind in KINDS
+        )
+
+
+class Bound(Experiment):
+    """The bound on recall, or recall itself."""
+
+    name = "recall-bound"
+    of = "Section 4.5 (page 7): the Bernstein bound"
+    claim = (
+        "Where there are few rows a label, the bound on recall matters: test error 78 % with a "
+        "factor of 1, 91 % with 0."
+    )
+    setting = (
+        "As published, with the factor 0 and 1: the first 200,000 words of text8 for LTCB, one "
+        "pass in order, the last fifth to test; also hypernym "
+        "and maintainer, three passes. And with the importance that the defaults have (the bits "
+        "saved in all), without which routers hardly learn."
+    )
+    sets = ("words", "hypernym", "maintainer")
+    bounds = (0.0, 1.0)
+    importances = ("average", "total")
+    limit = 200_000
+
+    def cells(self, source: Source) -> Iterator[Cell]:
+        for name, importance, bound in itertools.product(self.sets, self.importances, self.bounds):
+            yield (
+                f"{name}/{importance}/{bound:g}",
+                lambda n=name, i=importance, b=bound: self.learned(source, n, i, b),
+            )
+
+    def learned(self, source: Source, name: str, importance: str, bound: float) -> dict[str, Any]:
+        words = name == "words"
+        parts = stream(source, self.limit) if words else source.parts(name)
+        passes = {"passes": 1, "shuffle": False} if words else {"passes": 3}
+        return fit_and_score(
+            recall_tree(PUBLISHED, bound=bound, importance=importance, **passes), parts
+        )
+
+    def criteria(self, found: Found) -> list[Criterion]:
+        def error(name: str, importance: str, bound: float) -> float:
+            return 100 * float(found[f"{name}/{importance}/{bound:g}"]["error"])
+
+        return [
+            Criterion(
+                f"{name}, importance {importance}: error {error(name, importance, 0):.2f} % with "
+                "0, "
+                f"{error(name, importance, 1):.2f} % with 1",
+                error(name, importance, 1) < error(name, importance, 0) - 1,
+            )
+            for name in self.sets
+            for importance in self.importances
+        ]
+
+    def tables(self, found: Found) -> list[Table]:
+        rows = [["test error, %", "importance", *(f"factor {bound:g}" for bound in self.bounds)]]
+        for name, importance in itertools.product(self.sets, self.importances):
+            runs = [found[f"{name}/{importance}/{bound:g}"] for bound in self.bounds]
+            rows.append([name, importance, *(f"{100 * run['error']:.2f}" for run in runs)])
+        return [[*rows, ["LTCB (paper)", "", "91", "78"]]]
+
+    def line(self, found: Found) -> str:
+        return "; ".join(
+            f"{name} "
+            + " and ".join(
+                f"{100 * found[f'{name}/average/{bound:g}']['error']:.2f} % with {bound:g}"
+                for bound in self.bounds
+            )
+            for name in self.sets
+        )
+
+
+class Memory(Experiment):
+    """Memory beside one-against-all's and LOMtree's."""
+
+    name = "recall-memory"
+    of = "Sections 1 and 4.2 (pages 2 and 6): memory"
+    claim = (
+        "The Recall Tree takes only twice the space of one-against-all, and a 32nd of LOMtree's."
+    )
+    setting = (
+        "The arrays of a model after one pass, of hashed tables the rows in use. LOMtree may have "
+        "64 nodes a label, the most that its paper tries."
+    )
+    sets = ("glyph1000", "maintainer")
+    factor = 64
+
+    def cells(self, source: Source) -> Iterator[Cell]:
+        for name, learner in itertools.product(self.sets, (*KINDS, LOM, ALL)):
+            yield f"{name}/{learner}", lambda n=name, k=learner: self.size(source.parts(n), k)
+
+    def size(self, parts: Parts, learner: str) -> int:
+        if learner in KINDS:
+            clf = recall_tree(learner, passes=1)
+        elif learner == LOM:
+            nodes = self.factor * len(np.unique(parts.y)) - 1
+            clf = LOMTreeClassifier.published(max_nodes=nodes, passes=1, random_state=0)
+        else:
+            clf = OneAgainstAllClassifier(passes=1, random_state=0)
+        return state_bytes(clf.fit(parts.X, parts.y))
+
+    def criteria(self, found: Found) -> list[Criterion]:
+        def times(name: str, above: str, below: str) -> float:
+            return float(found[f"{name}/{above}"] / found[f"{name}/{below}"])
+
+        return [
+            Criterion(
+                f"{name}: {times(name, PUBLISHED, ALL):.1f} times one-against-all's",
+                times(name, PUBLISHED, ALL) <= 2,
+            )
+            for name in self.sets
+        ] + [
+            Criterion(
+                f"{name}: LOMtree takes {times(name, LOM, PUBLISHED):.1f} times the Recall Tree's",
+                times(name, LOM, PUBLISHED) >= 32,
+            )
+            for name in self.sets
+        ]
+
+    def tables(self, found: Found) -> list[Table]:
+        rows = [["MB (times one-against-all's)", *KINDS, LOM, ALL]]
+        for name in self.sets:
+            base = found[f"{name}/{ALL}"]
+            sizes = [found[f"{name}/{learner}"] for learner in (*KINDS, LOM, ALL)]
+            rows.append([name, *(f"{size / 1e6:.1f} ({size / base:.2f})" for size in sizes)])
+        return [[*rows, ["paper", "(2)", "", "(64)", "(1)"]]]
+
+    def line(self, found: Found) -> str:
+        return "; ".join(
+            f"{name}: {found[f'{name}/{PUBLISHED}'] / found[f'{name}/{ALL}']:.1f} times "
+            "one-against-all's, "
+            f"LOMtree {found[f'{name}/{LOM}'] / found[f'{name}/{PUBLISHED}']:.1f} times the "
+            "Recall Tree's"
+            for name in self.sets
+        )
+
+
+PAPER = Paper(
+    name="recall_tree",
+    title="Recall Tree",
+    introduction="",
+    experiments=(Figure4(), Figure5a(), Figure5b(), Bound(), Memory()),
+)
