@@ -44,10 +44,11 @@ def verdict(criteria: Sequence[Criterion]) -> Verdict:
 
 
 def each(
-    names: Sequence[str], holds: Callable[[str], bool], say: Callable[[str], str]
+    names: Sequence[str], holds: Callable[[str], bool], say: Callable[[str], str], of: str = ""
 ) -> Criterion:
     """Return one criterion out of the same comparison on several data sets: it must hold on all."""
-    return Criterion("; ".join(map(say, names)), all(map(holds, names)))
+    text = "; ".join(map(say, names))
+    return Criterion(f"{of}: {text}" if of else text, all(map(holds, names)))
 
 
 class Experiment:

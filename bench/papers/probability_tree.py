@@ -243,10 +243,12 @@ class Advertising(Experiment):
         "one fifth by progressive validation: the "
         "two tokens before a token stand for the page, the token for the advertisement. A sixth "
         "of the pages are new in either "
-        "(an eighth in the paper). One pass; the table also learns on. The data are proprietary "
+        "(an eighth in the paper). One pass, with the step that does best on the last tenth of "
+        "the training rows; the table also learns on. The data are proprietary "
         "in the paper."
     )
     limit = 400_000
+    steps = (0.25, 0.5, 1.0, 2.0)
 
     def cells(self, source: Source) -> Iterator[Cell]:
         for learner in (*TREES, DEFAULT):
@@ -261,12 +263,24 @@ class Advertising(Experiment):
     def learned(self, learner: str, source: Source) -> dict[str, Any]:
         X, y = source.tokens(self.limit)
         border = len(y) * 4 // 5
-        clf = tree(learner, X, y, **({"alpha": 0.9} if learner == ONLINE else {}))
+
+        def make(step: float | None) -> ProbabilityTreeClassifier:
+            alpha = {"alpha": 0.9} if learner == ONLINE else {}
+            return tree(learner, X, y, step=step, **alpha)
+
+        def tried(step: float) -> float:
+            begin = border * 9 // 10
+            clf = make(step).partial_fit(X[:begin], y[:begin])
+            return progressive(clf, X[begin:border], y[begin:border])["loss"]
+
+        step = None if learner == DEFAULT else min(self.steps, key=tried)
+        clf = make(step)
         training, _ = seconds(clf.partial_fit, X[:border], y[:border])
         return progressive(clf, X[border:], y[border:]) | {
             "train": training,
             "labels": int(clf.n_labels_),
             "depth": int(clf.tree_.depth),
+            "step": clf.step_,
         }
 
     def criteria(self, found: Found) -> list[Criterion]:
