@@ -8,7 +8,7 @@ import numpy as np
 
 from labeltree import ProbabilityTreeClassifier
 
-COPIES = 10**8  # labels x features up to which a split leaf's regressor is copied
+COPIES = 3 * 10**7  # labels x features up to which a split leaf's regressor is copied
 
 
 def published(X: Any, y: Any, **others: Any) -> ProbabilityTreeClassifier:

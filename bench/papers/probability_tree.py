@@ -19,6 +19,27 @@ from bench.papers.sources import Parts, Source
 from labeltree import OneAgainstAllClassifier, ProbabilityTreeClassifier
 from labeltree.metrics import equivalent_labels, squared_loss
 
+INTRODUCTION = """
+Beygelzimer, Langford, Lifshits, Sorkin & Strehl, *Conditional Probability Tree Estimation Analysis
+and Algorithms* (2009): a tree whose leaves are the labels and whose nodes estimate on which side
+the label is. The probability of a label is the product along its path. With more than two children
+a node is a small error-correcting code (PECOC), which asks more regressors and bounds the squared
+loss better. A new label goes where rule (5) sends it: alpha weighs balance against what the
+regressors say.
+
+As published is `ProbabilityTreeClassifier.published(tree=..., alpha=...)`: Algorithm 3, squared
+loss, formula (4) as it is. It differs from the authors' program in its steps, which are adaptive
+and normalised. A leaf that is split hands a copy of its regressor to its old label, as printed,
+where labels times features are at most 3 * 10^7; in larger problems the weights are hashed, a copy
+visits all features seen, and it is left out.
+
+The advertising data are proprietary; tokens of Python's standard library stand in for them, two
+tokens for a page. A page is thus told by two features only, where the paper has bags of words: its
+trees know more of a page, and can tell more of one that they have seen often.
+
+The intervals are Hoeffding's, sqrt(log(2 / 0.05) / 2n) to both sides; those printed are 1.28 times
+as wide.
+"""
 ALL, RANDOM, BALANCED, ONLINE, DEFAULT = (
     "one-against-all",
     "random tree",
@@ -90,12 +111,27 @@ class Documents(Experiment):
 
     key = "cpt-documents"
     data = "debtags"
-    steps = (0.25, 0.5, 1.0, 2.0)
-    alphas = (0.3, 0.6, 0.9)
+    steps = (0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
+    alphas = (0.6, 0.9)
+    larger = "maintainer"  # for times only
 
     def cells(self, source: Source) -> Iterator[Cell]:
         for learner in (ALL, *TREES, DEFAULT):
             yield learner, lambda learner=learner: self.chosen(learner, source)
+        for learner in (ALL, ONLINE, DEFAULT):
+            yield (
+                f"{self.larger}/{learner}",
+                lambda learner=learner: self.timed(learner, source.parts(self.larger)),
+            )
+
+    def timed(self, learner: str, parts: Parts) -> dict[str, Any]:
+        """Return the time to train, with one pass for one-against-all and two for trees."""
+        if learner == ALL:
+            clf = OneAgainstAllClassifier(passes=1, random_state=0)
+        else:
+            clf = tree(learner, parts.X, parts.y, passes=2)
+        training, _ = seconds(clf.fit, parts.X, parts.y)
+        return {"train": training, "labels": int(clf.n_labels_)}
 
     def chosen(self, learner: str, source: Source) -> dict[str, Any]:
         """Choose step and alpha by the loss on a tenth of the training rows."""
@@ -197,34 +233,38 @@ class Rcv1Time(Documents):
         "of magnitude less computation."
     )
     setting = (
-        "The models of the comparison above, with 599 labels in place of 103; processor time of "
-        "one thread."
+        "The models of the comparison above (497 labels in the training rows, in place of 103), "
+        "and the same on maintainer (2,138 labels) with default steps; processor time of one thread."
     )
 
     def criteria(self, found: Found) -> list[Criterion]:
-        ratio = found[ALL]["train"] / found[ONLINE]["train"]
-        return [
-            Criterion(
-                f"one-against-all takes {ratio:.1f} times as long as the online tree (21 in the "
-                "paper), "
-                "an order of magnitude is 10",
-                ratio >= 10,
+        listed = []
+        for name, before in ((self.data, ""), (self.larger, f"{self.larger}/")):
+            ratio = found[f"{before}{ALL}"]["train"] / found[f"{before}{ONLINE}"]["train"]
+            listed.append(
+                Criterion(
+                    f"{name}: one-against-all takes {ratio:.1f} times as long as the online tree "
+                    "(21 in the paper); an order of magnitude is 10",
+                    ratio >= 10,
+                )
             )
-        ]
+        return listed
 
     def tables(self, found: Found) -> list[Table]:
-        rows = [["seconds to train", "passes", "here", "paper"]]
+        rows = [["seconds to train", "passes", self.data, self.larger, "RCV1 (paper)"]]
         for learner in (ALL, *TREES, DEFAULT):
             paper = f"{RCV1_TRAINING[learner]:,.0f}" if learner in RCV1_TRAINING else ""
             passes = "1" if learner == ALL else "2"
-            rows.append([learner, passes, f"{found[learner]['train']:.2f}", paper])
+            larger = found.get(f"{self.larger}/{learner}")
+            other = f"{larger['train']:.2f}" if larger else ""
+            rows.append([learner, passes, f"{found[learner]['train']:.2f}", other, paper])
         return [rows]
 
     def line(self, found: Found) -> str:
-        return (
-            f"{found[ALL]['train']:.1f} s for one-against-all, {found[ONLINE]['train']:.1f} s for "
-            "the "
-            f"online tree with twice the passes"
+        return "one-against-all / online tree with twice the passes: " + "; ".join(
+            f"{found[f'{before}{ALL}']['train']:.1f} / {found[f'{before}{ONLINE}']['train']:.1f} s "
+            f"({name})"
+            for name, before in ((self.data, ""), (self.larger, f"{self.larger}/"))
         )
 
 
@@ -449,6 +489,6 @@ class Alpha(Experiment):
 PAPER = Paper(
     name="probability_tree",
     title="Conditional probability tree and PECOC",
-    introduction="",
+    introduction=INTRODUCTION,
     experiments=(Rcv1(), Rcv1Time(), Advertising(), Alpha(), Arity()),
 )
