@@ -86,7 +86,7 @@ def reduced(name):
         assert hasattr(one, attribute)
         setattr(one, attribute, value)
     if isinstance(one, ldsm.Sets):
-        one.published = SMALL_FOREST
+        one.published = dict.fromkeys(forests.SETS, SMALL_FOREST)
     return one
 
 

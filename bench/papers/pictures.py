@@ -10,6 +10,7 @@ from typing import Any
 import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter
 
 # Okabe and Ito's colours, which colour-blind people can tell apart.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -44,6 +45,7 @@ def lines(
             axes.set(title=title, xlabel=x, ylabel=y)
             if "x" in log:
                 axes.set_xscale("log")
+                _mark(axes, {value for line in named.values() for value in line[0]})
             if "y" in log:
                 axes.set_yscale("log")
             axes.grid(alpha=0.25, linewidth=0.6)
@@ -55,10 +57,22 @@ def lines(
                     if name in paper
                     else {"color": next(colours)}
                 )
-                axes.errorbar(*line, marker="o", markersize=3.5, linewidth=1.4, capsize=2, **style)
+                axes.errorbar(*line, marker="o", markersize=3.5, linewidth=1.4, **style)
                 ends.append((name, line[0][-1], line[1][-1], style["color"]))
             _name_ends(axes, ends)
     return figure
+
+
+def _mark(axes: Any, values: set[float]) -> None:
+    """Write the values themselves on a logarithmic axis, where there is room."""
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    room = (max(values) / min(values)) ** (1 / 12)
+    shown: list[float] = []
+    for value in sorted(values):
+        if not shown or value >= room * shown[-1]:
+            shown.append(value)
+    axes.set_xticks(shown, [f"{value:,.0f}" for value in shown], minor=False)
+    axes.minorticks_off()
 
 
 def _name_ends(axes: Any, ends: Sequence[tuple[str, float, float, str]]) -> None:

@@ -234,7 +234,8 @@ class Rcv1Time(Documents):
     )
     setting = (
         "The models of the comparison above (497 labels in the training rows, in place of 103), "
-        "and the same on maintainer (2,138 labels) with default steps; processor time of one thread."
+        "and the same on maintainer (2,138 labels) with default steps; processor time of one "
+        "thread."
     )
 
     def criteria(self, found: Found) -> list[Criterion]:

@@ -40,6 +40,7 @@ PUBLISHED, TOTAL, DEFAULT, LOM, ALL = (
 )
 AS_PUBLISHED = (PUBLISHED, TOTAL)
 KINDS = (*AS_PUBLISHED, DEFAULT)
+LINES = {"path": "with path features", "none": "without"}
 PAPER_SETS = {"glyph1000": "ALOI", "maintainer": "ODP", "hypernym": "Imagenet", "words": "LTCB"}
 AFFORDABLE = 3000  # labels that one-against-all learns in full
 LEVEL = 0.0001  # of significance, in the paper
@@ -51,6 +52,10 @@ def recall_tree(kind: str, **others: Any) -> RecallTreeClassifier:
         others = {"importance": "total", **others}
     make = RecallTreeClassifier if kind == DEFAULT else RecallTreeClassifier.published
     return make(random_state=0, **others)
+
+
+def short(kind: str) -> str:
+    return kind.removeprefix("Recall Tree, ")
 
 
 def stream(source: Source, limit: int) -> Parts:
@@ -227,7 +232,7 @@ class Figure5a(Experiment):
             p = differ(a["errors"], b["errors"], a["rows"], b["rows"])
             listed.append(
                 Criterion(
-                    f"{kind}: {100 * a['errors'] / a['rows']:.2f} % in order, "
+                    f"{short(kind)}: {100 * a['errors'] / a['rows']:.2f} % in order, "
                     f"{100 * b['errors'] / b['rows']:.2f} % permuted "
                     f"(p {p:.1g})",
                     a["errors"] / a["rows"] < b["errors"] / b["rows"] and p < LEVEL,
@@ -239,7 +244,9 @@ class Figure5a(Experiment):
         rows = [["progressive error, %", *self.orders]]
         for kind in KINDS:
             runs = [found[f"{kind}/{order}"] for order in self.orders]
-            rows.append([kind, *(f"{100 * run['errors'] / run['rows']:.2f}" for run in runs)])
+            rows.append(
+                [short(kind), *(f"{100 * run['errors'] / run['rows']:.2f}" for run in runs)]
+            )
         return [[*rows, ["paper, 10^8 words", "73.3", "74.6"]]]
 
     def draw(self, found: Found) -> Any:
@@ -249,12 +256,12 @@ class Figure5a(Experiment):
             for order in self.orders:
                 history = [(n, 100 * e) for n, e in found[f"{kind}/{order}"]["history"] if n > 500]
                 named[order] = tuple(zip(*history, strict=True))
-            panels.append((kind, named))
+            panels.append((short(kind), named))
         return pictures.lines(panels, "words", "progressive error, %", log="x")
 
     def line(self, found: Found) -> str:
         return "; ".join(
-            f"{kind}: "
+            f"{short(kind)}: "
             + ", ".join(
                 f"{100 * run['errors'] / run['rows']:.2f} % {order}"
                 for order in self.orders
@@ -317,13 +324,14 @@ class Figure5b(Experiment):
             )
             listed += [
                 Criterion(
-                    f"{kind}: error {100 * path[0]['error']:.1f} % with {self.candidates[0]} "
+                    f"{short(kind)}: error {100 * path[0]['error']:.1f} % with "
+                    f"{self.candidates[0]} "
                     "candidates, "
                     f"{100 * path[-1]['error']:.1f} % with {self.candidates[-1]}",
                     path[-1]["error"] < path[0]["error"],
                 ),
                 Criterion(
-                    f"{kind}: path features gain "
+                    f"{short(kind)}: path features gain "
                     + ", ".join(f"{100 * gain:+.1f}" for gain in gains)
                     + f" points; significantly in {found_so} of {len(gains) - 1} cases "
                     "above two candidates",
@@ -334,7 +342,7 @@ class Figure5b(Experiment):
 
     def tables(self, found: Found) -> list[Table]:
         heading = [
-            f"{kind}, path features {features}" for kind in KINDS for features in self.features
+            f"{short(kind)}, {LINES[features]}" for kind in KINDS for features in self.features
         ]
         rows = [["error, %, candidates", *heading]]
         for few in self.candidates:
@@ -345,9 +353,9 @@ class Figure5b(Experiment):
     def draw(self, found: Found) -> Any:
         panels = [
             (
-                kind,
+                short(kind),
                 {
-                    f"path features: {features}": (
+                    LINES[features]: (
                         self.candidates,
                         [
                             100 * found[f"{kind}/{features}/{few}"]["error"]
@@ -367,13 +375,14 @@ class Figure5b(Experiment):
         return pictures.lines(panels, "candidates", "test error, %", log="x")
 
     def line(self, found: Found) -> str:
+        def error(kind: str, features: str, few: int) -> float:
+            return 100 * float(found[f"{kind}/{features}/{few}"]["error"])
+
+        most = self.candidates[-1]
         return "; ".join(
-            f"{kind}, {self.candidates[-1]} candidates: "
-            + ", ".join(
-                f"{100 * found[f'{kind}/{f}/{self.candidates[-1]}']['error']:.1f} % (path "
-                f"features {f})"
-                for f in self.features
-            )
+            f"{short(kind)}: {error(kind, 'none', self.candidates[0]):.1f} to "
+            f"{error(kind, 'none', most):.1f} %, path features "
+            f"{error(kind, 'none', most) - error(kind, 'path', most):+.1f} at {most}"
             for kind in KINDS
         )
 
@@ -389,11 +398,11 @@ class Bound(Experiment):
     )
     setting = (
         "As published, with the factor 0 and 1: the first 200,000 words of text8 for LTCB, one "
-        "pass in order, the last fifth to test; also hypernym "
-        "and maintainer, three passes. And with the importance that the defaults have (the bits "
+        "pass in order, the last fifth to test; also "
+        "hypernym, three passes. And with the importance that the defaults have (the bits "
         "saved in all), without which routers hardly learn."
     )
-    sets = ("words", "hypernym", "maintainer")
+    sets = ("words", "hypernym")
     bounds = (0.0, 1.0)
     importances = ("average", "total")
     limit = 200_000
@@ -497,7 +506,7 @@ class Memory(Experiment):
         ]
 
     def tables(self, found: Found) -> list[Table]:
-        rows = [["MB (times one-against-all's)", *KINDS, LOM, ALL]]
+        rows = [["MB (times one-against-all's)", *map(short, KINDS), LOM, ALL]]
         for name in self.sets:
             base = found[f"{name}/{ALL}"]
             sizes = [found[f"{name}/{learner}"] for learner in (*KINDS, LOM, ALL)]
