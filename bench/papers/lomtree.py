@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bench.papers import pictures
-from bench.papers.claims import Cell, Criterion, Experiment, Found, Paper, Table, each
+from bench.papers.claims import Cell, Criterion, Experiment, Found, Paper, Table, Untried, each
 from bench.papers.measures import microseconds_a_row, seconds, tuned
 from bench.papers.sources import Parts, Source
 from bench.papers.toy import Toy
@@ -36,7 +36,6 @@ PROBLEMS = {
     "isolet1": Problem("Isolet", (0.25, 0.5, 1, 2), (3, 10, 20), (4, 64)),
     "packages105": Problem("Sector", (0.5, 1, 2, 4), (3, 10), (4, 64)),
     "glyph1000": Problem("Aloi", (0.25, 0.5, 1), (10,), (64,)),
-    "maintainer": Problem("", (1,), (3,), (16,)),
     "hypernym": Problem("ImNet", (1,), (3,), (16,)),
 }
 INTRODUCTION = """
@@ -78,12 +77,12 @@ TESTING = {
     "ImNet": (0.52, 210.0),
 }
 PASSES = 3  # where nothing is chosen
+ASKED = 2000  # rows that a model of many labels is asked for
 AFFORDABLE = 3000  # labels that one-against-all learns in full
 
 
 def stands_for(name: str) -> str:
-    paper = PROBLEMS[name].paper
-    return f"{name}, for {paper}" if paper else name
+    return f"{name}, for {PROBLEMS[name].paper}"
 
 
 class Problems(Experiment):
@@ -164,15 +163,12 @@ class Table4(Problems):
     )
     setting = (
         "Steps, passes and the bound on nodes T are chosen on a tenth of the training rows, as in "
-        "the paper, from "
-        "fewer values: all on isolet1 and packages105, steps alone on glyph1000 (10 passes, T of "
-        "64 nodes a label); maintainer and hypernym have a step of 1, 3 passes and T of 16 nodes "
-        "a label. "
-        "`isolet1` is a fifth of Isolet; `packages105` are the 105 most frequent labels of "
-        "maintainer, 92 rows each, in "
-        "place of Sector; `glyph1000` stands in for Aloi and hypernym (20,218 labels) for ImNet. "
-        "maintainer (2,138 labels) has no counterpart. One-against-all on hypernym is left out "
-        "for its time."
+        "the paper, from fewer values: all three on isolet1 and packages105, steps alone on "
+        "glyph1000 (10 passes, T of 64 nodes a label; one-against-all has 3 passes and the default "
+        "step); hypernym has a step of 1, 3 passes and T of 16 nodes a label. `isolet1` is a fifth "
+        "of Isolet; `packages105` are the 105 most frequent labels of maintainer, at most 92 rows "
+        "each, in place of Sector; `glyph1000` stands in for Aloi and hypernym (20,218 labels) for "
+        "ImageNet. One-against-all on hypernym is left out for its time."
     )
 
     def criteria(self, found: Found) -> list[Criterion]:
@@ -462,11 +458,12 @@ def same_time(parts: Parts) -> dict[str, Any]:
         batch = order[learned : learned + (1000 if learned == 0 else 200)]
         every.partial_fit(parts.X[batch], parts.y[batch])
         learned += len(batch)
+    X, y = parts.X_test[:ASKED], parts.y_test[:ASKED]
     return {
         "labels": labels,
         "seconds": budget,
-        "tree": float(tree.score(parts.X_test, parts.y_test)),
-        "truncated": float(every.score(parts.X_test, parts.y_test)),
+        "tree": float(tree.score(X, y)),
+        "truncated": float(every.score(X, y)),
         "learned": learned / len(order),
     }
 
@@ -475,5 +472,18 @@ PAPER = Paper(
     name="lomtree",
     title="LOMtree",
     introduction=INTRODUCTION,
-    experiments=(Figure1(), Table2(), Table3(), Table4(), Toy()),
+    experiments=(
+        Figure1(),
+        Table2(),
+        Table3(),
+        Table4(),
+        Toy(),
+        Untried(
+            "lomtree-large-data",
+            "Tables 3 and 4 on ImageNet and ODP: 22,000 and 105,000 classes",
+            "Test errors of 90.17 and 93.46 %, below those of the random and the filter tree.",
+            "ODP's rows are not at hand, and of ImageNet the features that the authors had; "
+            "hypernym stands in above.",
+        ),
+    ),
 )

@@ -34,7 +34,7 @@ class Arity(Experiment):
         "and the regressors asked, on average over them."
     )
     sets = ("glyph1000", "hypernym")
-    arities = (2, 4, 8, 16, 32, 64, 128, 256, 1024)
+    arities = (2, 4, 16, 64, 256, 1024)
     most = 500  # regressors that a data set with more than 2,000 labels is tried with
 
     def cells(self, source: Source) -> Iterator[Cell]:

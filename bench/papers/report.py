@@ -84,8 +84,8 @@ def fare(one: Experiment | Untried, results: dict[str, Any]) -> tuple[str, str]:
 def index(results: dict[str, Any]) -> str:
     lines = ["# The papers' claims, tried", "", filled(INDEX), ""]
     verdicts = Counter(fare(one, results)[0] for paper in PAPERS for one in paper.experiments)
-    counted = ", ".join(f"{verdicts[kind]} {kind}" for kind in Verdict if verdicts[kind])
-    lines += [f"Of {verdicts.total()} tables, figures and claims: {counted}.", ""]
+    counted = ", ".join(f"{kind} {verdicts[kind]}" for kind in Verdict if verdicts[kind])
+    lines += [f"{verdicts.total()} tables, figures and claims: {counted}.", ""]
     rows = [["paper", "claim", "verdict", "seen"]]
     for paper in PAPERS:
         for one in paper.experiments:
