@@ -209,6 +209,18 @@ def test_propensities_by_hand():
     assert propensities(y) == pytest.approx(by_hand, abs=1e-5)
 
 
+def test_another_number_may_stand_for_the_training_examples_in_all_forms():
+    lists = [[0, 1], [0], [0], [0]]
+    by_hand = {0: 1 / (1 + (np.log(100) - 1) * 2.5**0.55 * 5.5**-0.55)}
+    by_hand[1] = 1 / (1 + (np.log(100) - 1))  # (B + 1)^A / (1 + B)^A
+    assert propensities(lists, N=100) == pytest.approx(by_hand)
+    assert propensities(lists, N=100)["new"] < by_hand[1]
+    assert propensities(indicator(lists, 2), N=100) == pytest.approx([by_hand[0], by_hand[1]])
+    assert propensities([4, 1], n_examples=4, N=100) == pytest.approx([by_hand[0], by_hand[1]])
+    assert propensities({0: 4, 1: 1}, n_examples=4, N=100) == pytest.approx(by_hand)
+    assert propensities(lists, N=4) == propensities(lists)
+
+
 def test_propensities_agree_over_all_forms():
     lists = [[0, 1], [0], [0], [0, 2]]
     array = propensities(indicator(lists, 4), 0.5, 0.4)

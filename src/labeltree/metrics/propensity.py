@@ -35,6 +35,7 @@ def propensities(
     B: float = 1.5,
     *,
     n_examples: int | None = None,
+    N: int | None = None,
 ) -> Floats | Propensities:
     """Estimate the propensity of every label from how often training examples have it.
 
@@ -54,6 +55,10 @@ def propensities(
         data sets, 0.6 and 2.6 for Amazon data sets, and 0.55 and 1.5 for all others.
     n_examples : int, optional
         The number of training examples `N`, and the sign that `y_train` holds counts.
+    N : int, optional
+        What to put for `N` in place of the number of training examples. Some published results,
+        those of LdSM among them, come from a program that takes the number of test examples:
+        ``propensities(y_train, N=len(y_test))``.
 
     Returns
     -------
@@ -69,6 +74,8 @@ def propensities(
     (0.7998, 0.7213, 0.6615)
     >>> propensities([4, 1, 1, 0], n_examples=4).round(4)
     array([0.7998, 0.7213, 0.7213, 0.6615])
+    >>> propensities([4, 1, 1, 0], n_examples=4, N=100).round(4)
+    array([0.2997, 0.2171, 0.2171, 0.1732])
     """
     if not (np.isfinite([A, B]).all() and A > 0 and B > 0):
         raise ValueError(
@@ -76,12 +83,13 @@ def propensities(
             "0.55 and 1.5 suit most data sets."
         )
     if n_examples is not None:
-        return _from_counts(y_train, n_examples, A, B)
+        return _from_counts(y_train, n_examples, n_examples if N is None else N, A, B)
     truth = label_sets(y_train)
-    values = _model(truth.counts, truth.n_examples, A, B)
+    total = truth.n_examples if N is None else N
+    values = _model(truth.counts, total, A, B)
     if sparse.issparse(y_train):
         return values
-    return _named(truth.names.tolist(), values, truth.n_examples, A, B)
+    return _named(truth.names.tolist(), values, total, A, B)
 
 
 def inverse_propensities(
@@ -136,7 +144,9 @@ def _select(values: Floats, names: npt.NDArray[Any], *, exact: bool) -> Floats:
     return selected
 
 
-def _from_counts(counts: Any, n_examples: int, A: float, B: float) -> Floats | Propensities:
+def _from_counts(
+    counts: Any, n_examples: int, total: int, A: float, B: float
+) -> Floats | Propensities:
     named = isinstance(counts, Mapping)
     given = np.asarray(list(counts.values()) if named else counts, dtype=np.float64)
     if given.ndim != 1 or not ((given >= 0) & (given <= n_examples)).all():
@@ -145,23 +155,21 @@ def _from_counts(counts: Any, n_examples: int, A: float, B: float) -> Floats | P
             f"n_examples={n_examples}, but has the shape {given.shape} or values outside; "
             "to pass the labels themselves, leave n_examples out."
         )
-    values = _model(given, n_examples, A, B)
-    return _named(list(counts), values, n_examples, A, B) if named else values
+    values = _model(given, total, A, B)
+    return _named(list(counts), values, total, A, B) if named else values
 
 
-def _named(
-    names: list[Hashable], values: Floats, n_examples: int, A: float, B: float
-) -> Propensities:
-    unseen = _model(np.zeros(1), n_examples, A, B)[0]
+def _named(names: list[Hashable], values: Floats, total: int, A: float, B: float) -> Propensities:
+    unseen = _model(np.zeros(1), total, A, B)[0]
     return Propensities(dict(zip(names, values.tolist(), strict=True)), float(unseen))
 
 
-def _model(counts: npt.NDArray[Any], n_examples: int, A: float, B: float) -> Floats:
-    if n_examples < 3:  # C would be negative, and p no probability
+def _model(counts: npt.NDArray[Any], total: int, A: float, B: float) -> Floats:
+    if total < 3:  # C would be negative, and p no probability
         raise ValueError(
-            f"propensities need at least 3 training examples, but there are {n_examples}; "
+            f"propensities need at least 3 training examples, but there are {total}; "
             "pass the labels of the whole training set."
         )
-    C = (np.log(n_examples) - 1) * (B + 1) ** A
+    C = (np.log(total) - 1) * (B + 1) ** A
     p: Floats = 1 / (1 + C * np.exp(-A * np.log(counts + B)))
     return p

@@ -1,0 +1,1 @@
+"""The papers' tables and figures, tried with labeltree: a claim, what is seen, a verdict."""
