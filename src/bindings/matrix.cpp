@@ -59,7 +59,11 @@ BoundMatrix sparse_matrix(In<std::int64_t> indptr, In<std::uint32_t> indices, In
   return {.view = view, .indptr = indptr, .indices = indices, .values = values};
 }
 
-BoundMatrix sparse_row(In<std::uint32_t> indices, In<float> values, std::size_t cols) {
+// Indices may have the type that scipy gives them: a negative one becomes too large, and is refused.
+template <class Index>
+BoundMatrix sparse_row(In<Index> given, In<float> values, std::size_t cols) {
+  static_assert(sizeof(Index) == sizeof(std::uint32_t));
+  const In<std::uint32_t> indices(given.handle());
   require_entries(indices, values, cols);
   std::unique_ptr<std::int64_t[]> indptr(new std::int64_t[2]);
   indptr[0] = 0;
@@ -146,7 +150,9 @@ void bind_matrix(nb::module_& m) {
   nb::class_<BoundMatrix>(m, "Matrix", "Checked rows of features, borrowed from numpy arrays.")
       .def_static("sparse", &sparse_matrix, nb::arg("indptr").noconvert(),
                   nb::arg("indices").noconvert(), nb::arg("values").noconvert(), nb::arg("cols"))
-      .def_static("row", &sparse_row, nb::arg("indices").noconvert(),
+      .def_static("row", &sparse_row<std::int32_t>, nb::arg("indices").noconvert(),
+                  nb::arg("values").noconvert(), nb::arg("cols"))
+      .def_static("row", &sparse_row<std::uint32_t>, nb::arg("indices").noconvert(),
                   nb::arg("values").noconvert(), nb::arg("cols"))
       .def_static("dense", &dense_matrix, nb::arg("values").noconvert())
       .def(

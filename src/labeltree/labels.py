@@ -141,13 +141,15 @@ class Vocabulary:
 
     def pick(self, ids: Sequence[int]) -> list[Label]:
         """Return the labels with these ids: quicker than `take` for a few."""
-        if not self._is_listed:
+        array = self._array
+        if array is None or len(array) != len(self):
             if self._unread is not None:
                 return self._unread.pick(ids)
             if isinstance(self._known, _core.LabelTable):
                 return self._known.pick(ids)
-        array = self.array
-        return [array.item(label) for label in ids]
+            array = self.array
+        item = array.item
+        return [item(label) for label in ids]
 
     @property
     def _is_listed(self) -> bool:

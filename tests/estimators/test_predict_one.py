@@ -65,6 +65,12 @@ def test_labels_are_plain_python_values(problem):
         ({-1: 1.0}, "x has features numbered -1 to -1"),
         (([0, 1], [1.0]), "expected as many of each"),
         ((np.array([99], np.uint32), [1.0]), "feature index 99 is not below the number of"),
+        (
+            (np.array([-1], np.int32), np.ones(1, np.float32)),
+            "feature index 4294967295 is not below the number of",
+        ),
+        ((np.ones(2, np.int32), np.ones(1, np.float32)), "expected as many of each"),
+        ((np.ones((1, 1), np.int32), np.ones((1, 1), np.float32)), "expected as many of each"),
         ({0: np.nan}, "value 0 is not finite"),
         ({0: 1e300}, "value 0 is not finite"),
         ({"word": 1.0}, "the features of x are numbers"),

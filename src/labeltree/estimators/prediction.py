@@ -30,6 +30,8 @@ FORMS: dict[Kind, str] = {
     "sparse indicator": "an indicator matrix",
 }
 T = TypeVar("T")
+_INDICES = (np.dtype(np.int32), np.dtype(np.uint32))
+_FLOAT = np.dtype(np.float32)
 NO_LABEL = np.uint32(0xFFFFFFFF)  # the core's id for "none"
 
 
@@ -214,6 +216,8 @@ class Predictor(ClassifierMixin, Decisions, Persistent):
     def _row(self, x: Any) -> _core.Matrix:
         """Check the features of one row."""
         features = self.n_features_in_
+        if isinstance(x, tuple) and _is_plain(x):
+            return _core.Matrix.row(x[0], x[1], features)
         if sp.issparse(x):
             return self._sparse_row(x)
         if isinstance(x, dict):
@@ -229,9 +233,7 @@ class Predictor(ClassifierMixin, Decisions, Persistent):
                     f"x has feature numbers of shape {np.shape(x[0])} and values of shape "
                     f"{values.shape}, expected as many of each, in one dimension"
                 )
-            if indices.dtype == np.int32:
-                indices = indices.view(np.uint32)  # a negative one becomes too large: refused
-            elif indices.dtype != np.uint32:
+            if indices.dtype not in _INDICES:
                 if indices.dtype.kind not in "iu" and len(indices):
                     raise ValueError(
                         f"the features of x are numbers, but {indices.flat[0]!r} was given"
@@ -314,6 +316,22 @@ class Predictor(ClassifierMixin, Decisions, Persistent):
             )
 
 
+def _is_plain(row: tuple[Any, ...]) -> bool:
+    """Tell whether a row is two arrays in the form that the core takes; few calls, as most are."""
+    if len(row) != 2:
+        return False
+    indices, values = row
+    return (
+        type(indices) is type(values) is np.ndarray
+        and indices.dtype in _INDICES
+        and values.dtype == _FLOAT
+        and indices.ndim == 1
+        and indices.shape == values.shape
+        and indices.flags.c_contiguous
+        and values.flags.c_contiguous
+    )
+
+
 def _floats(values: Any) -> NDArray[np.float32]:
     if isinstance(values, np.ndarray) and values.dtype == np.float32:
         return np.ascontiguousarray(values)
@@ -325,6 +343,8 @@ def _floats(values: Any) -> NDArray[np.float32]:
 
 
 def _count(k: Any) -> int:
+    if type(k) is int and k >= 1:  # quicker than to ask what an integer is
+        return k
     if not isinstance(k, Integral) or k < 1:
         raise ValueError(f"k is {k!r}, expected an integer from 1")
     return int(k)
