@@ -20,7 +20,10 @@ constexpr Numbers untrained{1.0, 1.0, 0.0};
 double log1pexp(double z) { return z > 0.0 ? z + std::log1p(std::exp(-z)) : std::log1p(std::exp(z)); }
 
 // What a, b and c are multiplied with: log q, -log(1 - q), 1.
-Numbers factors(double log_odds) { return {-log1pexp(-log_odds), log1pexp(log_odds), 1.0}; }
+Numbers factors(double log_odds) {
+  const double more = std::log1p(std::exp(-std::abs(log_odds)));  // what both have in common
+  return {-(std::max(-log_odds, 0.0) + more), std::max(log_odds, 0.0) + more, 1.0};
+}
 
 double dot(const Numbers& x, const double* curve) {
   return x[0] * curve[0] + x[1] * curve[1] + x[2] * curve[2];

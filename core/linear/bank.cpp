@@ -158,10 +158,6 @@ void Bank::prefetch(std::size_t block, const Example& x) const {
   visit_lines([&](const auto& weights) { weights.prefetch(block, x); });
 }
 
-void Bank::find(std::size_t block, const Example& x, FoundLines& found) const {
-  visit_lines([&](const auto& weights) { weights.find(block, x, found); });
-}
-
 float Bank::predict(std::size_t model, const Example& x) const {
   const float p = std::visit([&](const auto& weights) { return weights.dot(model, x); }, weights_);
   if (x.indicators == 0) return p;
@@ -170,16 +166,14 @@ float Bank::predict(std::size_t model, const Example& x) const {
 }
 
 void Bank::predict8(std::size_t block, const Example& x, float* p) const {
-  FoundLines found;
-  prefetch(block, x);
-  find(block, x, found);
-  predict8(block, x, found, p);
-}
-
-void Bank::predict8(std::size_t block, const Example& x, FoundLines& found, float* p) const {
   if (const auto* dense = std::get_if<DenseWeights>(&weights_)) dense->dot8(block, x, p);
   if (const auto* dense = std::get_if<FrozenDenseWeights>(&weights_)) dense->dot8(block, x, p);
-  visit_lines([&](const auto& weights) { weights.dot8(block, x, found, p); });
+  visit_lines([&](const auto& weights) {
+    FoundLines found;
+    weights.prefetch(block, x);
+    weights.find(block, x, found);
+    weights.dot8(block, x, found, p);
+  });
   add_indicators(block, x, p);
 }
 

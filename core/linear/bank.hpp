@@ -94,11 +94,6 @@ class Bank {
   // Takes all that was added since `before` was made away again.
   void remove_indicators(const Example& before, ExampleBuffer& out) const;
 
-  // While others are worked on: ask for what tells where the weights of a block are; then find them, and
-  // ask for them.
-  void prefetch(std::size_t block, const Example& x) const;
-  void find(std::size_t block, const Example& x, FoundLines& found) const;
-
   float predict(std::size_t model, const Example& x) const;
   // Moves a model whose prediction was p towards y: y = -1 or +1, or any number for squared loss.
   // `alpha` is the dual variable of the example, zero if it is null, and becomes that after the step.
@@ -107,8 +102,11 @@ class Bank {
 
   // The same for models 8 block .. 8 block + 7 at once; only lanes set in `active` learn.
   void predict8(std::size_t block, const Example& x, float* p) const;
-  // By what was found before, which is void thereafter.
-  void predict8(std::size_t block, const Example& x, FoundLines& found, float* p) const;
+  // Asks for what tells where the weights of a block are, or for these.
+  void prefetch(std::size_t block, const Example& x) const;
+  // Calls visit(weights), whatever their layout. Their predictions lack what indicators add.
+  template <class Visit> void visit_weights(Visit visit) const { std::visit(visit, weights_); }
+  void add_indicators(std::size_t block, const Example& x, float* p) const;
   // By weights that were unpacked for many examples, if that pays for so many values of them.
   bool can_unpack() const;
   bool is_worth_unpacking(std::size_t values) const;
@@ -138,7 +136,6 @@ class Bank {
   void visit_documents(StateVisitor& state, const std::string& prefix);
   void visit_frozen(StateVisitor& state, const std::string& prefix, float keep);
   static Example indicators(const Example& x);
-  void add_indicators(std::size_t block, const Example& x, float* p) const;
   void require_room(std::uint64_t models) const;
   float step_size(std::size_t model, float weight, const Rule& rule);
   float weighed_C(float weight, const Rule& rule) const;

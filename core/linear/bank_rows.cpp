@@ -114,21 +114,33 @@ void Bank::encode(const Matrix& X, std::size_t row, ExampleBuffer& out) const {
   } else {
     std::visit(
         [&](const auto& weights) {
+          const std::size_t most =
+              X.dense() ? X.cols : static_cast<std::size_t>(X.indptr[row + 1] - X.indptr[row]);
+          out.keys_.resize(entry.key_begin + most + 1);
+          out.slots_.resize(entry.key_begin + most + 1);
+          out.values_.resize(entry.value_begin + most + 1);
+          std::uint64_t* keys = out.keys_.data() + entry.key_begin;
+          std::uint32_t* slots = out.slots_.data() + entry.key_begin;
+          float* values = out.values_.data() + entry.value_begin;
+          std::size_t size = 0;
           const auto append = [&](std::size_t slot, float value) {
             if (largest[slot] == 0.0f) return;
             if (scaled) value /= largest[slot];
-            out.keys_.push_back(weights.key(slot));
-            out.slots_.push_back(static_cast<std::uint32_t>(slot));
-            out.values_.push_back(value);
+            keys[size] = weights.key(slot);
+            slots[size] = static_cast<std::uint32_t>(slot);
+            values[size++] = value;
             entry.squared_norm += value * value;
           };
           visit_entries(X, row, append);
-          entry.size = out.keys_.size() - entry.key_begin;
+          entry.size = size;
           if (weighs_rows()) weigh(out, entry);
-          out.keys_.push_back(weights.key(slots_));
-          out.slots_.push_back(static_cast<std::uint32_t>(slots_));
-          out.values_.push_back(1.0f);
-          ++entry.size;
+          keys[size] = weights.key(slots_);
+          slots[size] = static_cast<std::uint32_t>(slots_);
+          values[size] = 1.0f;
+          entry.size = size + 1;
+          out.keys_.resize(entry.key_begin + entry.size);
+          out.slots_.resize(entry.key_begin + entry.size);
+          out.values_.resize(entry.value_begin + entry.size);
         },
         weights_);
   }

@@ -17,30 +17,48 @@ void BlockPredictions::answer(const Bank& bank, const ExampleBuffer& examples) {
   sort();
   p_.resize(8 * asked_.size());
   answer_unpacked(bank, examples);
-  const auto block = [&](std::size_t i) { return std::size_t{asked_[i].block}; };
-  const auto example = [&](std::size_t i) { return examples[asked_[i].example]; };
-  const auto is_asked_again = [&](std::size_t i) {
-    return i > 0 && asked_[i - 1].is_like(asked_[i]);
-  };
+  bank.visit_weights([&](const auto& weights) { answer_by(weights, bank, examples); });
+}
+
+template <class Weights>
+void BlockPredictions::answer_by(const Weights& weights, const Bank& bank,
+                                 const ExampleBuffer& examples) {
+  constexpr bool has_lines = requires(FoundLines& found) { weights.find(0, examples[0], found); };
+  const Question* asked = asked_.data();
+  const std::size_t n = asked_.size();
+  const auto is_asked_again = [&](std::size_t i) { return i > 0 && asked[i - 1].is_like(asked[i]); };
   FoundLines found[ahead];
   const auto prefetch = [&](std::size_t i) {
-    if (i < asked_.size() && !is_asked_again(i)) bank.prefetch(block(i), example(i));
+    if constexpr (has_lines) {
+      if (i >= n || is_asked_again(i)) return;
+      if (i > 0 && asked[i - 1].block == asked[i].block && weights.keeps_near()) return;
+      weights.prefetch(asked[i].block, examples[asked[i].example]);
+    }
   };
   const auto find = [&](std::size_t i) {
-    if (i < asked_.size() && !is_asked_again(i)) bank.find(block(i), example(i), found[i % ahead]);
+    if constexpr (has_lines) {
+      if (i >= n || is_asked_again(i)) return;
+      weights.find(asked[i].block, examples[asked[i].example], found[i % ahead]);
+    }
   };
   for (std::size_t i = 0; i < 2 * ahead; ++i) prefetch(i);
   for (std::size_t i = 0; i < ahead; ++i) find(i);
-  for (std::size_t i = 0; i < asked_.size(); ++i) {
+  for (std::size_t i = 0; i < n; ++i) {
     prefetch(i + 2 * ahead);
-    const std::size_t lane = asked_[i].lane;
-    float* p = p_.data() + 8 * asked_[i].answer;
-    if (lane != all && !bank.has_lines()) {
-      p[lane] = bank.predict(8 * block(i) + lane, example(i));
+    const auto [block, lane, at, answer] = asked[i];
+    float* p = p_.data() + 8 * answer;
+    if (!has_lines && lane != all) {
+      p[lane] = bank.predict(8 * std::size_t{block} + lane, examples[at]);
     } else if (is_asked_again(i)) {
-      std::copy_n(p_.data() + 8 * asked_[i - 1].answer, 8, p);
+      std::copy_n(p_.data() + 8 * asked[i - 1].answer, 8, p);
     } else {
-      bank.predict8(block(i), example(i), found[i % ahead], p);
+      const Example x = examples[at];
+      if constexpr (has_lines) {
+        weights.dot8(block, x, found[i % ahead], p);
+      } else {
+        weights.dot8(block, x, p);
+      }
+      bank.add_indicators(block, x, p);
     }
     find(i + ahead);
   }
@@ -79,7 +97,16 @@ void BlockPredictions::sort() {
   if (first == last) return;
   const std::uint32_t least = first->block;
   const std::size_t range = last->block - least + std::size_t{1};
-  if (asked_.size() < 32 || asked_.size() < range / 4) {
+  if (asked_.size() < 32) {
+    for (auto next = asked_.begin() + 1; next != asked_.end(); ++next) {
+      const Question question = *next;
+      auto place = next;
+      for (; place != asked_.begin() && before(question, place[-1]); --place) *place = place[-1];
+      *place = question;
+    }
+    return;
+  }
+  if (asked_.size() < range / 4) {
     std::stable_sort(asked_.begin(), asked_.end(), before);
     return;
   }

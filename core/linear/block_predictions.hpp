@@ -23,6 +23,7 @@ class BlockPredictions {
   void answer(const Bank& bank, const ExampleBuffer& examples);
 
   const float* operator[](std::size_t answer) const { return p_.data() + 8 * answer; }
+  float* answers() { return p_.data(); }  // all of them, eight numbers each
 
  private:
   static constexpr std::uint32_t all = 8;
@@ -40,6 +41,8 @@ class BlockPredictions {
   }
 
   void sort();
+  template <class Weights>
+  void answer_by(const Weights& weights, const Bank& bank, const ExampleBuffer& examples);
   void answer_unpacked(const Bank& bank, const ExampleBuffer& examples);
 
   std::vector<Question> asked_;

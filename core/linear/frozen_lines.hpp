@@ -30,6 +30,7 @@ class FrozenLineWeights {
   // Asks for what tells where the lines of a block are, before they are found, and for the lines then.
   void prefetch(std::size_t block, const Example& x) const;
   void find(std::size_t block, const Example& x, FoundLines& found) const;
+  bool keeps_near() const { return false; }  // such blocks are unpacked
   float dot(std::size_t model, const Example& x) const;
   // By what was found, which is void thereafter.
   void dot8(std::size_t block, const Example& x, FoundLines& found, float* p) const;

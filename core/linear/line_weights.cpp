@@ -46,43 +46,66 @@ LABELTREE_INLINE void prefetch_direct(const LineTable& table, Address at, const 
   }
 }
 
+// The sum of term(i) for n features: four sums that do not wait for each other.
+template <class Term>
+LABELTREE_INLINE void add_terms(std::size_t n, Term term, f32x8 (&sums)[4]) {
+  std::size_t i = 0;
+  for (; i + 4 <= n; i += 4) {
+    sums[0] += term(i);
+    sums[1] += term(i + 1);
+    sums[2] += term(i + 2);
+    sums[3] += term(i + 3);
+  }
+  if (i < n) sums[0] += term(i++);
+  if (i < n) sums[1] += term(i++);
+  if (i < n) sums[2] += term(i);
+}
+
+LABELTREE_INLINE void store_sum(const f32x8 (&sums)[4], float* p) {
+  store(p, (sums[0] + sums[1]) + (sums[2] + sums[3]));
+}
+
 LABELTREE_CLONES void direct_dot8(const LineTable& table, Address at, const Example& x, float* p) {
-  f32x8 even{}, odd{};
-  const auto term = [&](std::size_t i) {
+  f32x8 sums[4]{};
+  add_terms(x.size, [&](std::size_t i) {
     const float* row = table.direct_row(at.line(x.key[i]));
     LABELTREE_TOUCH(table.offset(row), table.row_size());
     return x.value[i] * load_shared(row);
-  };
-  std::size_t i = 0;
-  for (; i + 2 <= x.size; i += 2) {
-    even += term(i);
-    odd += term(i + 1);
-  }
-  if (i < x.size) even += term(i);
-  store(p, even + odd);
+  }, sums);
+  store_sum(sums, p);
+}
+
+// The same where features are numbers of lines, after the first of the block.
+LABELTREE_CLONES void exact_dot8(const LineTable& table, std::size_t first, const Example& x,
+                                 float* p) {
+  const float* begin = table.direct_row(first);
+  const std::size_t row_size = table.row_size();
+  const std::uint32_t* slot = x.slot;
+  const float* value = x.value;
+  f32x8 sums[4]{};
+  add_terms(x.size, [&](std::size_t i) {
+    const float* row = begin + row_size * slot[i];
+    LABELTREE_TOUCH(table.offset(row), row_size);
+    return value[i] * load_shared(row);
+  }, sums);
+  store_sum(sums, p);
 }
 
 // `found` are the lines of the first features, and is used for those of the others.
 LABELTREE_CLONES void line_dot8(const LineTable& table, Address at, const Example& x,
                                 FoundLines& found, float* p) {
-  f32x8 even{}, odd{};
+  f32x8 sums[4]{};
   for (std::size_t begin = 0;;) {
     const float* value = x.value + begin;
-    const auto term = [&](std::size_t i) {
+    add_terms(found.size, [&](std::size_t i) {
       return value[i] * load_shared(static_cast<const float*>(found.at[i]));
-    };
-    std::size_t i = 0;
-    for (; i + 2 <= found.size; i += 2) {
-      even += term(i);
-      odd += term(i + 1);
-    }
-    if (i < found.size) even += term(i);
+    }, sums);
     begin += FoundLines::most;
     if (begin >= x.size) break;
     prefetch_places(table, at, x, begin);
     find(table, at, x, begin, found);
   }
-  store(p, even + odd);
+  store_sum(sums, p);
 }
 
 // From here on the lines are in the cache: the example has just been predicted.
@@ -153,7 +176,11 @@ float LineWeights::dot(std::size_t model, const Example& x) const {
 }
 
 void LineWeights::dot8(std::size_t block, const Example& x, FoundLines& found, float* p) const {
-  if (table_.is_direct()) return kernel::direct_dot8(table_, map_.address(block), x, p);
+  if (table_.is_direct()) {
+    const Address at = map_.address(block);
+    if (map_.is_exact() && x.slot != nullptr) return kernel::exact_dot8(table_, at.first, x, p);
+    return kernel::direct_dot8(table_, at, x, p);
+  }
   kernel::line_dot8(table_, map_.address(block), x, found, p);
 }
 

@@ -31,6 +31,11 @@ class LineWeights {
   // Asks for the places of the lines of a block before they are found, and for the lines then.
   void prefetch(std::size_t block, const Example& x) const;
   void find(std::size_t block, const Example& x, FoundLines& found) const;
+  // Whether the lines of a block stay near while many examples are asked of it: they need not be asked
+  // for then.
+  bool keeps_near() const {
+    return table_.is_direct() && map_.lines(8) * table_.row_size() <= near_floats && map_.is_exact();
+  }
   float dot(std::size_t model, const Example& x) const;
   // By what was found, which is void thereafter.
   void dot8(std::size_t block, const Example& x, FoundLines& found, float* p) const;
@@ -54,6 +59,8 @@ class LineWeights {
   bool has_sums() const { return table_.row_size() == 16; }
 
  private:
+  static constexpr std::size_t near_floats = std::size_t{1} << 16;  // a quarter of a second-level cache
+
   LineMap map_;
   LineTable table_;
 };

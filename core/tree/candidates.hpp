@@ -22,11 +22,14 @@ struct Candidates {
   std::size_t place(LabelId label) {
     const auto at =
         static_cast<std::size_t>(std::find(labels.begin(), labels.end(), label) - labels.begin());
-    if (at == labels.size()) {
-      labels.push_back(label);
-      evidence.push_back(0.0f);
-    }
+    if (at == labels.size()) append(label, 0.0f);
     return at;
+  }
+
+  // Makes a label a candidate that is none.
+  void append(LabelId label, float its_evidence) {
+    labels.push_back(label);
+    evidence.push_back(its_evidence);
   }
 
   // Adds the labels of another that are not here, with their evidence.

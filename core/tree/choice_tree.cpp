@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 #include "hash.hpp"
 #include "linear/simd.hpp"
@@ -14,6 +15,14 @@ namespace labeltree {
 namespace {
 
 constexpr float noise = 0.05f;  // when a label is placed: trees of other seeds come out different
+
+// How many children a node with so many labels below gets: as few as its depth allows, so that the nodes
+// far from the root, of which there are most, have nearly eight.
+std::size_t children_of(std::size_t labels) {
+  std::size_t most = 1;  // below a child
+  while (most * ChoiceTree::width < labels) most *= ChoiceTree::width;
+  return (labels + most - 1) / most;
+}
 
 }  // namespace
 
@@ -35,9 +44,14 @@ LABELTREE_CLONES void probabilities(const std::uint32_t* child, bool exclusive, 
   simd::store(p, choose(child, exclusive, slope, p));
 }
 
-LABELTREE_CLONES void log_probabilities(const std::uint32_t* child, bool exclusive, float slope,
-                                        const float* p, float* log_p) {
-  simd::store(log_p, simd::log(choose(child, exclusive, slope, p)));
+// Of n nodes, whose children are those of the places given: the scores in p, eight for each node, become
+// logarithms. Nodes do not wait for each other.
+LABELTREE_CLONES void log_probabilities(const std::uint32_t* children, const std::uint32_t* place,
+                                        std::size_t n, bool exclusive, float slope, float* p) {
+  for (std::size_t i = 0; i < n; ++i, p += ChoiceTree::width) {
+    const std::uint32_t* child = children + ChoiceTree::width * place[i];
+    simd::store(p, simd::log(choose(child, exclusive, slope, p)));
+  }
 }
 
 }  // namespace kernel
@@ -79,25 +93,29 @@ Steps ChoiceTree::organize(LabelClusters& clusters) {
     const std::uint32_t node = add_node(parent, slot, no_label);
     make_inner(node, no_block);
     leaves_.back() = static_cast<std::uint32_t>(size);
+    const std::size_t children = children_of(size);
     std::array<std::size_t, width + 1> cut;
-    for (std::size_t c = 0; c <= width; ++c) cut[c] = begin + size * c / width;
-    for (std::size_t step = width; size > width && step > 1; step /= 2) {  // halve, three times
-      for (std::size_t c = 0; c < width; c += step) {
-        const std::size_t from = cut[c], middle = cut[c + step / 2], to = cut[c + step];
-        Steps splitting = clusters.split({order.data() + from, to - from}, middle - from);
-        while (splitting.next()) co_await Steps::pause;
-      }
+    for (std::size_t c = 0; c <= children; ++c) cut[c] = begin + size * c / children;
+    std::vector<std::pair<std::size_t, std::size_t>> parts;  // of the children, to be halved
+    if (size > width) parts.emplace_back(0, children);
+    for (std::size_t part = 0; part < parts.size(); ++part) {
+      const auto [first, last] = parts[part];
+      if (last - first < 2) continue;
+      const std::size_t half = (first + last) / 2, from = cut[first];
+      Steps splitting = clusters.split({order.data() + from, cut[last] - from}, cut[half] - from);
+      while (splitting.next()) co_await Steps::pause;
+      parts.emplace_back(first, half);
+      parts.emplace_back(half, last);
     }
-    for (std::size_t c = 0; c < width; ++c) {
-      if (cut[c] < cut[c + 1]) ranges.push_back({cut[c], cut[c + 1], node, c});
-    }
+    for (std::size_t c = 0; c < children; ++c) ranges.push_back({cut[c], cut[c + 1], node, c});
   }
 }
 
 std::size_t ChoiceTree::inner_nodes(std::size_t labels) {
   std::size_t nodes = labels > 1;
-  for (std::size_t c = 0; labels > 1 && c < width; ++c) {
-    nodes += inner_nodes(labels * (c + 1) / width - labels * c / width);
+  const std::size_t children = labels > 1 ? children_of(labels) : 0;
+  for (std::size_t c = 0; c < children; ++c) {
+    nodes += inner_nodes(labels * (c + 1) / children - labels * c / children);
   }
   return nodes;
 }
@@ -197,16 +215,27 @@ void ChoiceTree::add_pairs(std::span<const LabelId> labels, Above& above, RowPai
   }
 }
 
-// Of the nodes below a level. `found` are the leaves of this level and those above.
-void ChoiceTree::leave_out_improbable(const Breadth& breadth, const std::vector<Reached>& found,
-                                      std::vector<Reached>& below) const {
-  if (below.empty() || std::isinf(breadth.behind)) return;
-  std::sort(below.begin(), below.end(), more_probable);
-  float best = below[0].log_probability;
-  for (const Reached& leaf : found) best = std::max(best, leaf.log_probability);
+// Keeps of the nodes below a level the best, as many as are expanded, without those that are improbable.
+// `found` are the leaves of this level and those above; `best` is the most probable of all.
+void ChoiceTree::keep_probable(const Breadth& breadth, const std::vector<Reached>& found, float best,
+                               std::vector<Reached>& below) const {
+  if (below.empty()) return;
+  if (std::isinf(breadth.behind)) return keep_best(below, breadth.beam);
   const float bound = best - breadth.behind;
+  std::size_t probable = 0, leaves = found.size();
+  for (std::size_t i = 0; i < below.size(); ++i) {
+    if (below[i].log_probability < bound) continue;
+    leaves += this->leaves(below[i].node);
+    std::swap(below[i], below[probable++]);
+  }
+  if (probable >= breadth.beam || leaves >= breadth.wanted) {
+    below.resize(probable);
+    return keep_best(below, breadth.beam);
+  }
+  keep_best(below, breadth.beam);
+  std::sort(below.begin(), below.end(), more_probable);
   std::size_t kept = 0;
-  for (std::size_t leaves = found.size(); kept < below.size(); ++kept) {
+  for (leaves = found.size(); kept < below.size(); ++kept) {
     if (below[kept].log_probability < bound && leaves >= breadth.wanted) break;
     leaves += this->leaves(below[kept].node);
   }
@@ -216,10 +245,11 @@ void ChoiceTree::leave_out_improbable(const Breadth& breadth, const std::vector<
 void ChoiceTree::search(const ExampleBuffer& examples, const Breadth& breadth, const Bank& bank,
                         const std::vector<double>& counts, Beam& beam,
                         BlockPredictions& blocks) const {
-  auto& [level, next, below, end, leaves] = beam;
+  auto& [level, next, below, place, end, leaves, best_leaf] = beam;
   level.clear();
   end.clear();
   leaves.resize(std::max(leaves.size(), examples.size()));
+  best_leaf.assign(examples.size(), -std::numeric_limits<float>::infinity());
   for (std::size_t i = 0; i < examples.size(); ++i) {
     leaves[i].clear();
     if (nodes() > 0 && breadth.leaves > 0) (is_leaf(0) ? leaves[i] : level).push_back({0.0f, 0});
@@ -227,25 +257,35 @@ void ChoiceTree::search(const ExampleBuffer& examples, const Breadth& breadth, c
   }
   while (!level.empty()) {
     blocks.clear();
+    place.clear();
     for (std::size_t i = 0, at = 0; i < examples.size(); ++i) {
-      for (; at < end[i]; ++at) blocks.ask(block(level[at].node), i);
+      for (; at < end[i]; ++at) {
+        place.push_back(place_[level[at].node]);
+        __builtin_prefetch(child_.data() + width * place.back());
+        blocks.ask(block_[place.back()], i);
+      }
     }
     blocks.answer(bank, examples);
+    kernel::log_probabilities(child_.data(), place.data(), place.size(), exclusive_, slope_,
+                              blocks.answers());
     next.clear();
     for (std::size_t i = 0, at = 0; i < examples.size(); ++i) {
       below.clear();
+      float best = -std::numeric_limits<float>::infinity();
       for (; at < end[i]; ++at) {
-        const auto [log_probability, node] = level[at];
-        float log_p[width];
-        kernel::log_probabilities(children(node), exclusive_, slope_, blocks[at], log_p);
+        const float above = level[at].log_probability;
+        const float* log_p = blocks[at];
+        const std::uint32_t* child = child_.data() + width * place[at];
         for (std::size_t c = 0; c < width; ++c) {
-          const std::uint32_t child = children(node)[c];
-          if (child == none) continue;
-          (is_leaf(child) ? leaves[i] : below).push_back({log_probability + log_p[c], child});
+          if (child[c] == none) continue;
+          const Reached reached{above + log_p[c], child[c]};
+          const bool leaf = is_leaf(child[c]);
+          (leaf ? leaves[i] : below).push_back(reached);
+          float& largest = leaf ? best_leaf[i] : best;
+          largest = std::max(largest, reached.log_probability);
         }
       }
-      keep_best(below, breadth.beam);
-      leave_out_improbable(breadth, leaves[i], below);
+      keep_probable(breadth, leaves[i], std::max(best, best_leaf[i]), below);
       next.insert(next.end(), below.begin(), below.end());
       end[i] = next.size();
     }

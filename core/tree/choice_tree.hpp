@@ -94,8 +94,8 @@ class ChoiceTree {
   const std::uint32_t* children(std::uint32_t inner) const { return &child_[place_[inner] * width]; }
   void find_above(std::span<const LabelId> labels, Above& above) const;
   void child_probabilities(std::uint32_t node, const Example& x, const Bank& bank, float* p) const;
-  void leave_out_improbable(const Breadth& breadth, const std::vector<Reached>& found,
-                            std::vector<Reached>& below) const;
+  void keep_probable(const Breadth& breadth, const std::vector<Reached>& found, float best,
+                     std::vector<Reached>& below) const;
   bool is_worn(std::uint32_t inner, std::size_t slot) const {
     return place_[inner] < worn_.size() && worn_[place_[inner]] >> slot & 1;
   }

@@ -61,8 +61,14 @@ void Confidence::weigh(std::span<ScoredLabel> scored, std::size_t candidates,
 void Confidence::weigh_shares(std::span<ScoredLabel> scored, std::size_t candidates,
                               std::size_t labels) const {
   const float largest = scored[0].score;
-  double behind = 0.0;  // the others' part of the total, where the best has 1
-  for (std::size_t i = 1; i < candidates; ++i) behind += std::exp(double{scored[i].score} - largest);
+  constexpr std::size_t few = 64;
+  double part[few];  // of the first ones in the total, where the best has 1
+  double behind = 0.0;  // and of all others
+  for (std::size_t i = 1; i < candidates; ++i) {
+    const double own = std::exp(double{scored[i].score} - largest);
+    if (i < few) part[i] = own;
+    behind += own;
+  }
   const double more_than_equal = std::min(1.0, 1.001 / static_cast<double>(labels));
   const double first =
       std::max(more_than_equal, logistic(best_.log_odds(log_odds_of(0.0, behind))));
@@ -70,7 +76,8 @@ void Confidence::weigh_shares(std::span<ScoredLabel> scored, std::size_t candida
   double sum = 0.0;
   for (std::size_t i = 1; i < candidates; ++i) {
     const double score = double{scored[i].score} - largest;
-    const float odds = log_odds_of(score, 1.0 + behind - std::exp(score));
+    const double own = i < few ? part[i] : std::exp(score);
+    const float odds = log_odds_of(score, 1.0 + behind - own);
     scored[i].score = static_cast<float>(std::min(less, logistic(others_.log_odds(odds))));
     sum += scored[i].score;
   }

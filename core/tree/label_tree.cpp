@@ -154,7 +154,12 @@ void LabelTree::train_scorers(std::span<const LabelId> y, float weight, Scratch&
     for (const float s : scores) largest = std::max(largest, s);
     for (const float s : scores) total += std::exp(double{s} - largest);
     const auto log_total = static_cast<float>(std::log(total)) + largest;
-    for (float& s : scores) s = log_odds(s - log_total);
+    std::vector<float>& odds = scratch.values;
+    odds.assign((scores.size() + 7) / 8 * 8, -1.0f);
+    std::transform(scores.begin(), scores.end(), odds.begin(),
+                   [&](float s) { return s - log_total; });
+    to_log_odds(odds.data(), odds.size());
+    std::copy_n(odds.begin(), scores.size(), scores.begin());
   }
   std::vector<std::uint32_t>& order = scratch.order;
   order.resize(labels.size());

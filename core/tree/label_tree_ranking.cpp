@@ -29,13 +29,28 @@ void LabelTree::gather(std::size_t k, std::span<const LabelId> without, float we
     tree.search(scratch.examples, breadth, bank_, counts_, scratch.beam, scratch.blocks);
     for (std::size_t i = 0; i < examples; ++i) {
       const std::vector<Reached>& leaves = scratch.beam.leaves[i];
-      const float unfound =
-          leaves.empty() ? -surest : log_odds(leaves.back().log_probability - gap);
       Candidates& candidates = scratch.candidates[i];
+      if (leaves.empty()) {
+        candidates.unfound -= share * surest;
+        continue;
+      }
+      std::vector<float>& odds = scratch.values;
+      odds.resize((leaves.size() + 8) / 8 * 8, -1.0f);
+      for (std::size_t leaf = 0; leaf < leaves.size(); ++leaf) {
+        odds[leaf] = leaves[leaf].log_probability;
+      }
+      odds[leaves.size()] = leaves.back().log_probability - gap;
+      to_log_odds(odds.data(), odds.size());
+      const float unfound = odds[leaves.size()];
       candidates.unfound += share * unfound;
-      for (const auto [log_probability, node] : leaves) {
-        candidates.evidence[candidates.place(tree.label(node))] +=
-            share * (log_odds(log_probability) - unfound);
+      for (std::size_t leaf = 0; leaf < leaves.size(); ++leaf) {
+        const LabelId label = tree.label(leaves[leaf].node);
+        const float evidence = share * (odds[leaf] - unfound);
+        if (&tree == &trees_[0]) {
+          candidates.append(label, evidence);
+        } else {
+          candidates.evidence[candidates.place(label)] += evidence;
+        }
       }
     }
   }
@@ -155,10 +170,15 @@ void LabelTree::rank(std::size_t k, Scratch& scratch) const {
     const auto end_of = [&](std::size_t n) {
       return ranked.begin() + static_cast<std::ptrdiff_t>(std::min(n, ranked.size()));
     };
-    std::sort(ranked.begin(), end_of(first), better);
-    std::sort(end_of(first), end_of(all), better);
-    std::sort(end_of(all), ranked.end(), better);
-    confidence_.weigh(ranked, first, learned_labels());
+    if (k < first && !params_.exclusive) {  // the others do not matter
+      std::partial_sort(ranked.begin(), end_of(k), end_of(first), better);
+      confidence_.weigh(ranked.first(k), first, learned_labels());
+    } else {
+      std::sort(ranked.begin(), end_of(first), better);
+      std::sort(end_of(first), end_of(all), better);
+      std::sort(end_of(all), ranked.end(), better);
+      confidence_.weigh(ranked, first, learned_labels());
+    }
     scratch.ranked.resize(begin + k, missing);
   }
 }

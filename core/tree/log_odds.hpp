@@ -1,17 +1,13 @@
 // From probabilities to log-odds.
 #pragma once
 
-#include <algorithm>
-#include <cmath>
+#include <cstddef>
 
 namespace labeltree {
 
 constexpr float surest = 16.0f;  // log-odds beyond this are taken for this
 
-inline float log_odds(float log_probability) {
-  const float rest = -std::expm1(log_probability);  // 1 - p
-  if (!(rest > 0.0f)) return surest;
-  return std::clamp(log_probability - std::log(rest), -surest, surest);
-}
+// Of probabilities whose logarithms are given; their count is a multiple of eight.
+void to_log_odds(float* log_probabilities, std::size_t size);
 
 }  // namespace labeltree

@@ -45,8 +45,10 @@ struct Breadth {
 // Nodes that a search level by level has reached, for several examples.
 struct Beam {
   std::vector<Reached> level, next, below;
+  std::vector<std::uint32_t> place;          // of each node of the level
   std::vector<std::size_t> end;              // in `level`, for each example
   std::vector<std::vector<Reached>> leaves;  // of each example
+  std::vector<float> best_leaf;              // its log-probability, for each example
 };
 
 // The nodes above the labels of a set.

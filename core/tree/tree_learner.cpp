@@ -6,6 +6,26 @@
 #include <stdexcept>
 
 namespace labeltree {
+namespace {
+
+// Asks for a row while another is learned, and for where the one after it begins.
+void prefetch_row(const Matrix& X, std::size_t row, std::size_t later) {
+  constexpr std::size_t line = 64 / sizeof(float), most = 16 * line;  // of longer rows the first values
+  if (X.dense()) {
+    const float* values = X.values + row * X.cols;
+    for (std::size_t i = 0; i < std::min(X.cols, most); i += line) __builtin_prefetch(values + i);
+    return;
+  }
+  __builtin_prefetch(X.indptr + later);
+  const auto begin = static_cast<std::size_t>(X.indptr[row]);
+  const std::size_t size = static_cast<std::size_t>(X.indptr[row + 1]) - begin;
+  for (std::size_t i = 0; i < std::min(size + line, most); i += line) {
+    __builtin_prefetch(X.indices + begin + i);
+    __builtin_prefetch(X.values + begin + i);
+  }
+}
+
+}  // namespace
 
 void TreeLearner::visit_state(StateVisitor& state) {
   state.value("examples", examples_);
@@ -74,6 +94,10 @@ void TreeLearner::learn(const Matrix& X, const LabelSets& y, const float* weight
       if (begin >= n) return;
       for (std::size_t i = begin; i < std::min(begin + together, n); ++i) {
         const auto row = static_cast<std::size_t>(order[i]);
+        if (i + 2 < n) {
+          prefetch_row(X, static_cast<std::size_t>(order[i + 1]),
+                       static_cast<std::size_t>(order[i + 2]));
+        }
         learn_row(X, y, row, number(X, row, i),
                   weight == nullptr ? 1.0f : weight[row],
                   predicted == nullptr ? nullptr : predicted + i,

@@ -585,6 +585,16 @@ def test_room_is_made_for_the_nodes_of_an_organized_tree(labels):
     assert _core.LabelTree.inner_nodes(labels) == inner
 
 
+@pytest.mark.parametrize(("labels", "inner"), [(9, 3), (64, 9), (159, 25), (1000, 147)])
+def test_nodes_far_from_the_root_are_nearly_full(labels, inner):
+    assert _core.LabelTree.inner_nodes(labels) == inner
+    core = make_core(labels, labels)
+    core.organize(as_rows(np.eye(labels, dtype=np.float32)), as_sets(np.arange(labels)))
+    child, label = core.state()["tree0_child"].reshape(-1, 8), core.state()["tree0_label"]
+    lowest = (label[np.where(child == NONE, 0, child)] != NONE).any(axis=1)
+    assert (child[lowest] != NONE).sum(axis=1).min() >= 4
+
+
 def test_a_learned_label_is_predicted_where_the_search_finds_none():
     """An organized tree has leaves that were not learned; a narrow beam may see no others."""
     X, y = np.eye(100, dtype=np.float32), np.arange(100)
