@@ -1,6 +1,6 @@
 """More rows than a worker has memory for twice: files in, a model out, on workers with a limit.
 
-    python -m bench.manyrows --files DIR [--rows 10000000] [--labels 100000] [--workers 2]
+    python -m bench.manyrows --files DIR [--rows 10000000] [--labels 100000] [--bits 24]
 
 Writes rows of `make_multiclass` into 100 Parquet files, where there are none yet (1.2 GB for 10^7
 rows), and lets workers of one thread and 3 GB each read and learn them. Told are seconds, the most
@@ -61,6 +61,7 @@ def main():
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--memory", default="3GB")
     parser.add_argument("--passes", type=int)
+    parser.add_argument("--bits", type=int, help="of the hashed table; 26 by default")
     options = parser.parse_args()
     folder = options.files / f"{options.rows}-{options.labels}"
     write_files(folder, options.rows, options.labels)
@@ -78,7 +79,9 @@ def main():
         client.wait_for_workers(options.workers)
         before = sent_here()
         start = time.perf_counter()
-        clf = DaskLabelTreeClassifier(random_state=0, passes=options.passes, client=client)
+        clf = DaskLabelTreeClassifier(
+            random_state=0, passes=options.passes, bits=options.bits, client=client
+        )
         clf.fit(str(folder / "part-*.parquet"))
         seconds = time.perf_counter() - start
         local = clf.to_local()
