@@ -41,7 +41,7 @@ def propensities(
 
     The model of Jain, Prabhu and Varma, "Extreme multi-label loss functions for recommendation,
     tagging, ranking & other missing label applications" (KDD 2016), with `N` training examples of
-    which `N_l` have the label `l`::
+    which `N_l` have the label `l`:
 
         p_l = 1 / (1 + C exp(-A log(N_l + B))),   C = (log N - 1) (B + 1)^A
 

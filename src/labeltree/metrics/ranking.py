@@ -59,11 +59,10 @@ def precision_at_k(y_true: LabelsLike, topk: TopK, k: int) -> float:
 def ndcg_at_k(y_true: LabelsLike, topk: TopK, k: int) -> float:
     """Compute the normalised discounted cumulative gain of the k best predictions.
 
-    The mean over examples, 0 for an example without labels, of ::
+    The mean over examples, 0 for an example without labels, of
 
-        sum of 1 / log2(r + 1) over the ranks r <= k that hold a true label
-        -------------------------------------------------------------------
-        sum of 1 / log2(r + 1) over the ranks r <= min(k, number of labels)
+          sum of 1 / log2(r + 1) over the ranks r <= k that hold a true label
+        / sum of 1 / log2(r + 1) over the ranks r <= min(k, number of labels)
 
     Parameters
     ----------
@@ -97,11 +96,10 @@ def psp_at_k(y_true: LabelsLike, topk: TopK, k: int, propensities: PropensitiesL
 
     Every right prediction of a label l counts 1 / p_l, so that rare labels, which are often
     missing from the data, weigh more. With T_i the true labels of example i and P_i its k best
-    predictions ::
+    predictions
 
-        sum over examples i of  sum of 1 / p_l over l in P_i and T_i
-        -----------------------------------------------------------------------
-        sum over examples i of  sum of 1 / p_l over the k rarest l in T_i
+          sum over examples i of  sum of 1 / p_l over l in P_i and T_i
+        / sum over examples i of  sum of 1 / p_l over the k rarest l in T_i
 
     where the rarest are those of lowest p_l. It is a ratio of two sums, not a mean of ratios: this
     is what the Extreme Classification Repository and the papers that cite it (in percent) report.
@@ -115,7 +113,7 @@ def psp_at_k(y_true: LabelsLike, topk: TopK, k: int, propensities: PropensitiesL
     k : int
         How many predictions to look at.
     propensities : array by label position, or mapping from label
-        What :func:`propensities` returned for the training labels.
+        What `propensities` returned for the training labels.
 
     Returns
     -------
@@ -137,11 +135,10 @@ def psndcg_at_k(y_true: LabelsLike, topk: TopK, k: int, propensities: Propensiti
     """Compute propensity-scored nDCG at k, as a share of the best attainable.
 
     As `psp_at_k`, but a label at rank r counts 1 / (p_l log2(r + 1)), both in what was predicted
-    and in the best attainable, where the rarest true label of an example comes first ::
+    and in the best attainable, where the rarest true label of an example comes first
 
-        sum over examples i of  sum of 1 / (p_l log2(r + 1)), l at rank r in P_i, l in T_i
-        ---------------------------------------------------------------------------------------
-        sum over examples i of  sum of 1 / (p_l log2(r + 1)), l the r-th rarest of T_i, r <= k
+          sum over examples i of  sum of 1 / (p_l log2(r + 1)), l at rank r in P_i, l in T_i
+        / sum over examples i of  sum of 1 / (p_l log2(r + 1)), l the r-th rarest of T_i, r <= k
 
     Parameters
     ----------
@@ -152,7 +149,7 @@ def psndcg_at_k(y_true: LabelsLike, topk: TopK, k: int, propensities: Propensiti
     k : int
         How many predictions to look at.
     propensities : array by label position, or mapping from label
-        What :func:`propensities` returned for the training labels.
+        What `propensities` returned for the training labels.
 
     Returns
     -------
