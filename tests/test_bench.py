@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 from bench import __main__ as command
-from bench import data, environments, million, newlabels, report, runs, scaling, synthetic
+from bench import data, environments, million, newlabels, report, runs, scaling, synthetic, treepage
 from bench.environments import Environment
 from bench.peers import (
     NAMES,
@@ -356,3 +357,10 @@ def test_memory_of_new_labels_is_bounded(capfd):
     newlabels.main(["--labels", "30000", "--bits", "16", "--replay", "0", "--max-labels", "1000"])
     assert "labels at the end" in (out := capfd.readouterr().out)
     assert int(out.split(" s, ")[1].split()[0].replace(",", "")) <= 1000
+
+
+def test_the_page_of_a_tree_is_measured(capsys):
+    treepage.main(["--labels", "500"])
+    first, *in_browser = capsys.readouterr().out.splitlines()
+    assert re.search(r"500 leaves, .*: written in \d+\.\d s, 0\.\d MB", first)
+    assert all(re.fullmatch(r"usable after [\d,]+ ms, unfolding .*", line) for line in in_browser)
