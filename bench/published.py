@@ -23,7 +23,11 @@ from labeltree.metrics import precision_at_k
 
 TREES = (RecallTreeClassifier, LOMTreeClassifier, ProbabilityTreeClassifier)
 VARIANTS = {
-    RecallTreeClassifier: [{"importance": "total"}, {"path_features": "none"}],
+    RecallTreeClassifier: [
+        {"importance": "total"},
+        {"importance": "equal"},
+        {"path_features": "none"},
+    ],
     ProbabilityTreeClassifier: [{"loss": "logistic"}],
 }
 FOREST = {"n_trees": 20, "max_nodes": 1500}
