@@ -121,9 +121,11 @@ void RecallTree::update_router(const Example& x, LabelId y, float weight, std::u
     // Further trees differ from the first in where a label starts.
     go_left = mix64(std::uint64_t{node} << 32 | y) >> 63;
   }
-  const double examples = params_.importance == Importance::average ? total_[node] : 1.0;
-  bank_.learn(router_[node], x, p, go_left ? 1.0f : -1.0f,
-              weight * static_cast<float>(std::abs(bits) / examples), params_.router);
+  double importance = std::abs(bits);
+  if (params_.importance == Importance::average) importance /= total_[node];
+  if (params_.importance == Importance::equal) importance = 1.0;
+  bank_.learn(router_[node], x, p, go_left ? 1.0f : -1.0f, weight * static_cast<float>(importance),
+              params_.router);
 }
 
 void RecallTree::update_candidates(LabelId y, float weight, std::uint32_t node) {

@@ -23,9 +23,9 @@ enum class StopRule { bernstein, fit };
 // What the scorers are told of the way an example took: all nodes, the last one, or nothing.
 enum class PathFeatures { path, node, none };
 
-// How much an example counts to a router: the bits that it saves in all, or, as printed, by how much
-// it changes the average over the node's examples.
-enum class Importance { total, average };
+// How much an example counts to a router: the bits that it saves in all; as printed, by how much it
+// changes the average over the node's examples; or as much as any other.
+enum class Importance { total, average, equal };
 
 struct RecallTreeParams {
   Rule router;

@@ -258,7 +258,8 @@ void bind_tree(nb::module_& m) {
       .value("none", PathFeatures::none);
   nb::enum_<Importance>(m, "Importance")
       .value("total", Importance::total)
-      .value("average", Importance::average);
+      .value("average", Importance::average)
+      .value("equal", Importance::equal);
   nb::class_<RecallTree, TreeLearner>(m, "RecallTree", "The Recall Tree.")
       .def(
           "__init__",

@@ -523,6 +523,8 @@ class Importance(enum.Enum):
 
     average = 1
 
+    equal = 2
+
 class RecallTree(TreeLearner):
     """The Recall Tree."""
 

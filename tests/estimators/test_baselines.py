@@ -67,13 +67,16 @@ class TestReference:
 
     @pytest.mark.parametrize("loss", ["logistic", "squared"])
     @pytest.mark.parametrize("labels", [4, 5, 17])
-    def test_pecoc_estimates_alike(self, loss, labels):
+    @pytest.mark.parametrize("estimates", ["shares", "clipped", "formula"])
+    def test_pecoc_estimates_alike(self, loss, labels, estimates):
         X, y = problem(200, labels)
-        clf = PECOCClassifier(loss=loss, scale="none", max_labels=labels).partial_fit(X, y)
+        clf = PECOCClassifier(
+            loss=loss, scale="none", max_labels=labels, estimates=estimates
+        ).partial_fit(X, y)
         room = 1 << math.ceil(math.log2(labels))
         assert clf.arity_ == room
 
-        reference = PECOC({**RULE, "loss": loss, "step": clf.step_}, "none", room)
+        reference = PECOC({**RULE, "loss": loss, "step": clf.step_}, "none", room, estimates)
         for x, label in zip(as_dicts(X), y.tolist(), strict=True):
             reference.learn(x, label)
         rows, _ = problem(30, labels, random_state=1)
@@ -163,7 +166,7 @@ class TestNewLabels:
     def test_beyond_pecocs_room_go_deeper(self, labels, depth):
         """Documented: two or more share a place in the code, told apart one level below."""
         X, y = make_multiclass(60 * labels, labels, n_features=128, random_state=0)
-        clf = PECOCClassifier(max_labels=3, random_state=0)
+        clf = PECOCClassifier(max_labels=3, estimates="shares", random_state=0)
         for label in range(labels):
             clf.partial_fit(X[y == label], y[y == label])
         assert clf.arity_ == 4

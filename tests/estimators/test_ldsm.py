@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from labeltree import LdSMClassifier
+from labeltree import LdSMClassifier, load
 from labeltree.datasets import make_multiclass
 from tests.interrupts import interrupted_after
 
@@ -96,6 +96,42 @@ def test_tree_shows_the_forest(problem):
 def test_top_labels_caps_what_nodes_remember(problem):
     clf = make(top_labels=3).fit(*problem)
     assert clf.tree_.labels_below.max() == 3
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"update": "nag", "step": 0.1},
+        {"reorder": False},
+        {"priority": "labels"},
+        {"empty_children": False},
+        {"leaf_shares": "labels"},
+    ],
+    ids=str,
+)
+def test_published_settings_matter_and_are_saved(problem, params, tmp_path):
+    X, sets = problem
+    base = {"n_trees": 2, "max_nodes": 41, "arity": 8}
+    clf = make(**base, **params).fit(X, sets)
+    _, scores = clf.predict_topk(X, 3)
+    assert not np.allclose(scores, make(**base).fit(X, sets).predict_topk(X, 3)[1])
+    clf.save(tmp_path / "m")
+    np.testing.assert_array_equal(load(tmp_path / "m").predict_topk(X, 3)[1], scores)
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"update": "sgd"}, "'update' parameter .* Got 'sgd' instead"),
+        ({"reorder": "no"}, "'reorder' parameter .* Got 'no' instead"),
+        ({"priority": "size"}, "'priority' parameter .* Got 'size' instead"),
+        ({"empty_children": None}, "'empty_children' parameter .* Got None instead"),
+        ({"leaf_shares": "all"}, "'leaf_shares' parameter .* Got 'all' instead"),
+    ],
+)
+def test_bad_values_are_refused(problem, params, message):
+    with pytest.raises(ValueError, match=message):
+        make(**params).fit(*problem)
 
 
 class TestCtrlC:

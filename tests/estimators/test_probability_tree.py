@@ -237,14 +237,16 @@ class TestProgress:
 class TestPECOC:
     @pytest.mark.parametrize("k", [4, 8])
     @pytest.mark.parametrize("loss", ["logistic", "squared"])
-    def test_is_what_one_node_with_all_labels_is(self, k, loss):
+    @pytest.mark.parametrize("estimates", ["shares", "clipped", "formula"])
+    def test_is_what_one_node_with_all_labels_is(self, k, loss, estimates):
         X, y = make_multiclass(200, k, n_features=20, nnz=5, noise=0.6, random_state=0)
         X = X.toarray()
-        settings = {"loss": loss, "scale": "none", "layout": "dense", "random_state": 0}
+        settings = {"scale": "none", "layout": "dense", "random_state": 0}
+        settings |= {"loss": loss, "estimates": estimates}
         clf = ProbabilityTreeClassifier(arity=k, **settings).partial_fit(X, y)
         assert clf.tree_.parent.tolist() == [-1] + [0] * k
 
-        reference = PECOC({**RULE, "loss": loss, "step": clf.step_}, "none", k)
+        reference = PECOC({**RULE, "loss": loss, "step": clf.step_}, "none", k, estimates)
         for x, label in zip(as_dicts(X), y.tolist(), strict=True):
             reference.learn(x, label)
         expected = [reference.probabilities(x) for x in as_dicts(X[:40])]
@@ -378,6 +380,7 @@ class TestSets:
         ("params", "message"),
         [
             ({"arity": 2}, "arity is 2, expected 8 for label sets"),
+            ({"estimates": "formula"}, "estimates is 'formula', expected 'shares' for label sets"),
             ({"tree": "random"}, "tree is 'random', expected 'online' or 'balanced' for label"),
             ({"loss": "squared"}, "loss is 'squared', expected 'logistic' for label sets"),
         ],

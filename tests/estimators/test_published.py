@@ -76,7 +76,7 @@ def test_is_saved(estimator, problem, tmp_path):
 def test_files_from_before_are_read(estimator, problem, tmp_path):
     X, y, X_test, _ = problem
     small = {"n_trees": 3} if estimator is LdSMClassifier else {}
-    clf = estimator(random_state=0, **small).fit(X, y)
+    clf = estimator(random_state=0, **small, **estimator._absent_before).fit(X, y)
     clf.save(tmp_path / "m")
     header, arrays = modelfile.read(tmp_path / "m")
     for part in ("params", "fixed"):

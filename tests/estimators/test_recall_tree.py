@@ -24,6 +24,7 @@ CHANGED = pytest.mark.parametrize(
         ({"stop": "bernstein"}, {"candidates": 4}),
         ({"bound": 20.0}, {"candidates": 4, "stop": "bernstein"}),
         ({"importance": "average"}, {"candidates": 4}),
+        ({"importance": "equal"}, {"candidates": 4}),
         ({"path_features": "path"}, {"candidates": 4}),
         ({"path_features": "node"}, {"candidates": 4}),
         ({"fill": False}, {"candidates": 4}),

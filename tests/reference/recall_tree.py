@@ -133,21 +133,17 @@ class RecallTree:
 
     def update_router(self, x, y, h, node, root):
         left, right = node.left, node.right
-        if self.importance == "average":  # Algorithm 3, but for the sign
-            if_left = left.total * left.entropy_with(y, h) + right.total * right.entropy()
-            if_right = left.total * left.entropy() + right.total * right.entropy_with(y, h)
-            examples = node.total
-        else:
-            if_left = (left.total + h) * left.entropy_with(y, h) + right.total * right.entropy()
-            if_right = left.total * left.entropy() + (right.total + h) * right.entropy_with(y, h)
-            examples = 1
+        more = 0 if self.importance == "average" else h  # as printed, shares from before
+        if_left = (left.total + more) * left.entropy_with(y, h) + right.total * right.entropy()
+        if_right = left.total * left.entropy() + (right.total + more) * right.entropy_with(y, h)
         bits = (if_right - if_left) / h
         if abs(bits) < 1e-6:
             return
         go_left = bits > 0
         if root.number > 0 and y not in left.counts and y not in right.counts:
             go_left = mix64(node.number << 32 | y) >> 63
-        node.router.learn_observed(x, 1.0 if go_left else -1.0, h * abs(bits) / examples)
+        importance = {"total": abs(bits), "average": abs(bits) / node.total, "equal": 1.0}
+        node.router.learn_observed(x, 1.0 if go_left else -1.0, h * importance[self.importance])
 
     def update_regressors(self, x, y, h, candidates):
         if y not in candidates:

@@ -66,6 +66,19 @@ lambdas = st.tuples(st.floats(0.1, 4.0), st.floats(0.05, 4.0))
 
 
 class TestObjective:
+    @given(st.data(), st.integers(2, 6), st.floats(0.1, 4.0), st.floats(0.05, 4.0))
+    @settings(max_examples=60)
+    def test_range(self, data, M, lambda1, extra):
+        """Lemmas 1 and 2; the largest J asks for a little more than they do."""
+        lambda2 = max(lambda1 * (M - 3), (1 - lambda1) * (M - 1), 0.0) + extra
+        found = J(data.draw(splits(M)), lambda1, lambda2)
+        assert -lambda1 * (M - 1) - 1e-9 <= found <= lambda2 * (M - 1) + 1e-9
+
+    def test_counter_example_to_the_largest_j_as_printed(self):
+        """All go to one child, which matters more than that they stay together."""
+        shares = [(0.5, [1.0, 0.0]), (0.5, [1.0, 0.0])]
+        assert J(shares, 0.25, 0.5) == 0.75 > 0.5 * (2 - 1)
+
     @given(splits(pure=True), lambdas)
     def test_lower_is_more_balanced_where_splits_are_pure(self, shares, by):
         """Lemma 6."""

@@ -215,8 +215,9 @@ class TestReference:
         assert core.nodes > 5
 
     @pytest.mark.parametrize("stop", ["fit", "bernstein"])
-    def test_importance_as_printed(self, stop):
-        self.compare(stop=stop, importance="average", candidates=4)
+    @pytest.mark.parametrize("importance", ["average", "equal"])
+    def test_importance(self, stop, importance):
+        self.compare(stop=stop, importance=importance, candidates=4)
 
     @pytest.mark.parametrize("bound", [0.0, 0.2, 5.0])
     def test_bound(self, bound):

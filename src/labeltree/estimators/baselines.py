@@ -133,10 +133,10 @@ class PECOCClassifier(Published, FixedTreeClassifier):
     max_labels : int, default=None
         Room for labels, rounded up to a power of two. None takes the labels of the first batch in
         `fit`, and 256 in `partial_fit`.
-    estimates : {"shares", "clipped", "formula"}, default="shares"
-        What is made of the code's estimates, which may be negative: "shares" are lifted above
-        zero and made to sum to one; "clipped" are lifted only; "formula" leaves them as they are,
-        as published, and probabilities may then be negative.
+    estimates : {"shares", "clipped", "formula"}, default="clipped"
+        What is made of the code's estimates, which may be negative: "clipped" lifts them above
+        zero; "shares" also makes them sum to one, which costs squared loss; "formula" leaves them
+        as they are, as published, and probabilities may then be negative.
 
     Examples
     --------
@@ -164,7 +164,7 @@ class PECOCClassifier(Published, FixedTreeClassifier):
         self,
         *,
         max_labels: int | None = None,
-        estimates: Literal["shares", "clipped", "formula"] = "shares",
+        estimates: Literal["shares", "clipped", "formula"] = "clipped",
         loss: Literal["logistic", "squared"] = "logistic",
         step: float | None = None,
         scale: Literal["auto", "max", "none", "unit", "idf"] = "auto",

@@ -48,8 +48,9 @@ class ProbabilityTreeClassifier(Published, TreeClassifier):
         as an error-correcting code (PECOC): more work at each node, more robust estimates.
     estimates : {"shares", "clipped", "formula"}, default="shares"
         What a node makes of the code's estimates, which may be negative: "shares" are lifted above
-        zero and made to sum to one; "clipped" are lifted only; "formula" leaves them as they are,
-        as published, and probabilities may then be negative. For single labels.
+        zero and made to sum to one; "clipped" are lifted only, and have a smaller squared loss;
+        "formula" leaves them as they are, as published, and probabilities may then be negative.
+        For single labels.
     search_budget : int, default=8
         Nodes that the search may expand for each label asked for; past it only the likeliest child
         is followed. For label sets, the nodes that it expands on each level. 0 sets no limit: the

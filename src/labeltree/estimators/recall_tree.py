@@ -46,10 +46,11 @@ class RecallTreeClassifier(Published, TreeClassifier):
     recount : bool, default=False
         Whether an example counts in that bound each time that it is learned, as published, or once
         however many passes there are.
-    importance : {"total", "average"}, default="total"
+    importance : {"total", "average", "equal"}, default="total"
         How much an example counts to a router: "total" is the number of bits that it saves,
         "average", as published, what this changes in the average over the node's examples. That
-        shrinks as the node grows, and routers soon stop learning.
+        shrinks as the node grows, and routers soon stop learning. "equal" gives all the same, as
+        Vowpal Wabbit does.
     path_features : {"path", "node", "none"}, default="none"
         Which nodes on an example's way are features of the scorers: all, the last one, or none.
     fill : bool, default=True
@@ -96,7 +97,7 @@ class RecallTreeClassifier(Published, TreeClassifier):
         "stop": [StrOptions({"fit", "bernstein"})],
         "bound": [Interval(Real, 0, None, closed="left")],
         "recount": ["boolean"],
-        "importance": [StrOptions({"total", "average"})],
+        "importance": [StrOptions({"total", "average", "equal"})],
         "path_features": [StrOptions({"path", "node", "none"})],
         "fill": ["boolean"],
         "always_train": ["boolean"],
@@ -127,7 +128,7 @@ class RecallTreeClassifier(Published, TreeClassifier):
         stop: Literal["fit", "bernstein"] = "fit",
         bound: float = 1.0,
         recount: bool = False,
-        importance: Literal["total", "average"] = "total",
+        importance: Literal["total", "average", "equal"] = "total",
         path_features: Literal["path", "node", "none"] = "none",
         fill: bool = True,
         always_train: bool = True,
