@@ -226,7 +226,7 @@ class Table6(Sets):
     """Depth."""
 
     name = "ldsm-table-6"
-    of = "Table 6 (supplement, page 17): depth of the deepest tree"
+    of = "Table 6 (supplement): depth of the deepest tree"
     claim = (
         "Trees are of logarithmic depth: the deepest has 9 levels on Bibtex and 10 on Delicious, "
         "of arity 4."

@@ -21,7 +21,7 @@ class Arity(Experiment):
     """Squared loss against the regressors that are asked."""
 
     name = "cpt-arity"
-    of = "Curve of Section 3.2 (page 4): regret bound against computation"
+    of = "Curve of Section 3.2: regret bound against computation"
     claim = (
         "A tree of arity k, of nodes with PECOC, asks (k - 1) log_k n regressors, and the factor "
         "on their squared error, "

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from labeltree import plot
 
 Line = tuple[Sequence[float], ...]  # x, y, and where there are repeats half the spread of y
-ROOM = 12  # marks on an axis
+ROOM = 10  # marks on an axis
 
 
 def lines(
@@ -34,6 +34,7 @@ def lines(
                 _mark(ax, {value for line in named.values() for value in line[0]})
             if "y" in log:
                 ax.set_yscale("log")
+                ax.yaxis.set_major_formatter("{x:,g}")
             colours = iter(plot.palette())
             for name, (at, height, *half) in named.items():
                 own = (
@@ -71,10 +72,11 @@ def dots(
         (ax,) = figure.axes
         plot.axes("", x, "", ax=ax)
         at = np.arange(len(rows))
-        for (name, found), colour in zip(values.items(), plot.palette(), strict=False):
-            ax.plot(found, at - 0.12, "o", color=colour, markersize=6, label=name)
+        for i, (name, found) in enumerate(values.items()):
+            colour, apart = plot.palette()[i], 0.05 * (i - (len(values) - 1) / 2)
+            ax.plot(found, at - 0.12 + apart, "o", color=colour, markersize=6, label=name)
             if name in paper:
-                ax.plot(paper[name], at + 0.18, "o", mec=colour, mfc="none", markersize=6)
+                ax.plot(paper[name], at + 0.24 + apart, "o", mec=colour, mfc="none", markersize=6)
         if paper:
             ax.plot([], [], "o", mec=scheme.quiet, mfc="none", label="paper")
         ax.set(yticks=at, yticklabels=rows)

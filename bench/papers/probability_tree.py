@@ -48,11 +48,11 @@ ALL, RANDOM, BALANCED, ONLINE, DEFAULT = (
     "online tree, defaults",
 )
 TREES = (RANDOM, BALANCED, ONLINE)
-# Section 4.3.1, page 7: squared loss on RCV1, and seconds to train.
+# Section 4.3.1: squared loss on RCV1, and seconds to train.
 RCV1 = {ALL: 0.55, RANDOM: 0.56, BALANCED: 0.56, ONLINE: 0.56}
 RCV1_TRAINING = {ALL: 2300.0, ONLINE: 108.0}
 TABLE, BEST = "table of frequencies", "best possible"
-# Section 4.3.2, page 8: squared loss on advertisements, and labels of equal loss.
+# Section 4.3.2: squared loss on advertisements, and labels of equal loss.
 ADVERTISING = {
     TABLE: (0.812, 10.11),
     RANDOM: (0.7742, 8.32),
@@ -170,7 +170,7 @@ class Rcv1(Documents):
     """Squared loss beside one-against-all."""
 
     name = "cpt-rcv1"
-    of = "Section 4.3.1 (page 7): squared loss on RCV1"
+    of = "Section 4.3.1: squared loss on RCV1"
     claim = (
         "The tree's squared loss, 0.56 ± 0.012, is that of one-against-all, 0.55, and the shape "
         "of the tree hardly matters where labels are "
@@ -227,7 +227,7 @@ class Rcv1Time(Documents):
     """Time to train beside one-against-all."""
 
     name = "cpt-time"
-    of = "Section 4.3.1 (page 7): time to train"
+    of = "Section 4.3.1: time to train"
     claim = (
         "The tree trains in 108 s with two passes, one-against-all in 2,300 s with one: an order "
         "of magnitude less computation."
@@ -285,7 +285,7 @@ class Advertising(Experiment):
     """The table-based baseline, and what is best possible."""
 
     name = "cpt-advertising"
-    of = "Section 4.3.2 (page 8): squared loss on web advertising"
+    of = "Section 4.3.2: squared loss on web advertising"
     claim = (
         "The table of frequencies of each page has a higher loss than all trees, the random tree "
         "than the balanced one, and that "
@@ -399,7 +399,7 @@ class Alpha(Experiment):
     """Squared loss and depth against alpha."""
 
     name = "cpt-alpha"
-    of = "Theorem 7 and rule (5) (page 5): depth and loss against alpha"
+    of = "Theorem 7 and rule (5): depth and loss against alpha"
     claim = (
         "alpha trades depth for ease of prediction: the tree is never deeper than log n / log(1 / "
         "kappa) + 2, and some alpha below 1 has a lower "

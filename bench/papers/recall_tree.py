@@ -69,7 +69,7 @@ class Figure4(Experiment):
     """Errors and times beside one-against-all and LOMtree."""
 
     name = "recall-figure-4"
-    of = "Figure 4 (page 7): error and time beside one-against-all and LOMtree"
+    of = "Figure 4: error and time beside one-against-all and LOMtree"
     claim = (
         "The Recall Tree errs as little as LOMtree or less, on ALOI less than one-against-all "
         "too. LOMtree is faster; one-against-all is faster "
@@ -191,7 +191,7 @@ class Figure5a(Experiment):
     """The order of a stream."""
 
     name = "recall-figure-5a"
-    of = "Figure 5a (page 8): words in order and permuted"
+    of = "Figure 5a: words in order and permuted"
     claim = (
         "On a stream of words the Recall Tree profits from their order: progressive error 73.3 % "
         "in order, 74.6 % permuted, "
@@ -275,7 +275,7 @@ class Figure5b(Experiment):
     """Candidates and path features."""
 
     name = "recall-figure-5b"
-    of = "Figure 5b (page 8): candidates and path features on ALOI"
+    of = "Figure 5b: candidates and path features on ALOI"
     claim = (
         "More candidates lower the test error, with diminishing returns; without path features it "
         "is higher, the more so the more "
@@ -395,7 +395,7 @@ class Bound(Experiment):
     """The bound on recall, or recall itself."""
 
     name = "recall-bound"
-    of = "Section 4.5 (page 7): the Bernstein bound"
+    of = "Section 4.5: the Bernstein bound"
     claim = (
         "Where there are few rows a label, the bound on recall matters: test error 78 % with a "
         "factor of 1, 91 % with 0."
@@ -463,7 +463,7 @@ class Memory(Experiment):
     """Memory beside one-against-all's and LOMtree's."""
 
     name = "recall-memory"
-    of = "Sections 1 and 4.2 (pages 2 and 6): memory"
+    of = "Sections 1 and 4.2: memory"
     claim = (
         "The Recall Tree takes only twice the space of one-against-all, and a 32nd of LOMtree's."
     )
