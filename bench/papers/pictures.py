@@ -12,7 +12,6 @@ from matplotlib.figure import Figure
 from labeltree import plot
 
 Line = tuple[Sequence[float], ...]  # x, y, and where there are repeats half the spread of y
-ROOM = 10  # marks on an axis
 
 
 def lines(
@@ -31,7 +30,8 @@ def lines(
             plot.axes(title, x, y, ax=ax)
             if "x" in log:
                 ax.set_xscale("log")
-                _mark(ax, {value for line in named.values() for value in line[0]})
+                values = {value for line in named.values() for value in line[0]}
+                _mark(ax, values, 10 if len(panels) == 1 else 6)
             if "y" in log:
                 ax.set_yscale("log")
                 ax.yaxis.set_major_formatter("{x:,g}")
@@ -49,9 +49,9 @@ def lines(
     return figure
 
 
-def _mark(ax: Axes, values: set[float]) -> None:
+def _mark(ax: Axes, values: set[float], most: int) -> None:
     """Write the values themselves on a logarithmic axis, where there is room."""
-    room = (max(values) / min(values)) ** (1 / ROOM)
+    room = (max(values) / min(values)) ** (1 / most)
     shown: list[float] = []
     for value in sorted(values):
         if not shown or value >= room * shown[-1]:
