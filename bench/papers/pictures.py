@@ -12,7 +12,6 @@ from matplotlib.figure import Figure
 from labeltree import plot
 
 Line = tuple[Sequence[float], ...]  # x, y, and where there are repeats half the spread of y
-ROOM = 12  # marks on an axis
 
 
 def lines(
@@ -31,9 +30,11 @@ def lines(
             plot.axes(title, x, y, ax=ax)
             if "x" in log:
                 ax.set_xscale("log")
-                _mark(ax, {value for line in named.values() for value in line[0]})
+                values = {value for line in named.values() for value in line[0]}
+                _mark(ax, values, 10 if len(panels) == 1 else 6)
             if "y" in log:
                 ax.set_yscale("log")
+                ax.yaxis.set_major_formatter("{x:,g}")
             colours = iter(plot.palette())
             for name, (at, height, *half) in named.items():
                 own = (
@@ -48,9 +49,9 @@ def lines(
     return figure
 
 
-def _mark(ax: Axes, values: set[float]) -> None:
+def _mark(ax: Axes, values: set[float], most: int) -> None:
     """Write the values themselves on a logarithmic axis, where there is room."""
-    room = (max(values) / min(values)) ** (1 / ROOM)
+    room = (max(values) / min(values)) ** (1 / most)
     shown: list[float] = []
     for value in sorted(values):
         if not shown or value >= room * shown[-1]:
@@ -71,10 +72,11 @@ def dots(
         (ax,) = figure.axes
         plot.axes("", x, "", ax=ax)
         at = np.arange(len(rows))
-        for (name, found), colour in zip(values.items(), plot.palette(), strict=False):
-            ax.plot(found, at - 0.12, "o", color=colour, markersize=6, label=name)
+        for i, (name, found) in enumerate(values.items()):
+            colour, apart = plot.palette()[i], 0.05 * (i - (len(values) - 1) / 2)
+            ax.plot(found, at - 0.12 + apart, "o", color=colour, markersize=6, label=name)
             if name in paper:
-                ax.plot(paper[name], at + 0.18, "o", mec=colour, mfc="none", markersize=6)
+                ax.plot(paper[name], at + 0.24 + apart, "o", mec=colour, mfc="none", markersize=6)
         if paper:
             ax.plot([], [], "o", mec=scheme.quiet, mfc="none", label="paper")
         ax.set(yticks=at, yticklabels=rows)
