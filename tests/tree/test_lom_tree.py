@@ -358,6 +358,21 @@ class TestState:
         assert core.most_recycled >= 1
         return core.state()
 
+    def test_leaves_with_regressors_are_read(self, state):
+        """As they were written when recycled nodes kept theirs; they may be split again."""
+        leaf = np.flatnonzero(state["left"] == NONE)[0]
+        state["regressor"][leaf] = len(state["steps"])
+        state["steps"] = np.append(state["steps"], state["steps"][:1])
+        core = make_core(**self.options)
+        core.restore(state)
+        for seed in range(4):
+            learn(core, *make_stream(300, 8, seed))
+        found = core.state()
+        regressors = found["regressor"][found["regressor"] != NONE]
+        assert len(set(regressors.tolist())) == len(regressors) == 5
+        assert (found["regressor"][found["left"] != NONE] != NONE).all()
+        assert found["recycled"].sum() > state["recycled"].sum()
+
     @settings(max_examples=25)
     @given(
         st.integers(0, 400),
