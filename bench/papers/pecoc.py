@@ -34,6 +34,10 @@ class Arity(Experiment):
         '"Shares" is the same with estimates lifted above zero and made to sum to one, as the '
         "defaults do, which besides learn by logistic loss."
     )
+    remark = (
+        "The more children a node has, the more it costs to lift negative estimates and to make "
+        "all sum to one: with the very same regressors, the gain of a larger arity is lost."
+    )
     sets = ("glyph1000", "hypernym")
     arities = (2, 4, 16, 64, 256, 1024)
     kinds = ("published", "shares", "default")

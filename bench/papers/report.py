@@ -22,7 +22,7 @@ from bench.papers.papers import PAPERS
 from labeltree import __version__
 
 WIDTH = 120
-COMMAND = "python -m bench.papers --data DIR --out docs/papers --only {name}"
+COMMAND = "python -m bench.papers --data DIR --out report --only {name}"
 NOT_YET = "not measured yet"
 
 INDEX = f"""
@@ -39,9 +39,10 @@ Version {__version__}. Times are processor time of one thread on a two-core x86-
 that others used too; they vary by a third from run to run. Where nothing else is said, a figure is
 of one run.
 
-`python -m bench.papers --data DIR --out docs/papers` measures all of it, in about a quarter of an
-hour of one core, and `--only NAME` one experiment. The figures are kept in `results.json` beside
-the pages, which are written from it (`--pages` writes them anew).
+`python -m bench.papers --data DIR --out report` measures all of it, in about a quarter of an hour
+of one core, and `--only NAME` one experiment; pages and pictures like these are written to
+`report`, and the figures to its `results.json`, from which a later run goes on. The pages here
+are those of `docs/papers/results.json` (`--out docs/papers --pages`).
 """
 
 
