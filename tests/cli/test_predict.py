@@ -199,10 +199,9 @@ def test_scores_that_are_no_probabilities_are_not_judged_as_such(
 def test_evaluate_draws_both_pictures_in_one_file(cli, refused, folder, model, tmp_path):
     arguments = ["evaluate", model, folder / "test.svm", "--plot"]
     assert "calibration" in cli(*arguments, tmp_path / "a.svg").out
-    # Text is drawn as paths, before which a comment says what they are.
     picture = (tmp_path / "a.svg").read_text()
-    assert "<!-- share of true labels found -->" in picture
-    assert "<!-- share of predictions that are right -->" in picture
+    assert ">share of true labels found</text>" in picture
+    assert ">share of predictions that are right</text>" in picture
     refused(*arguments, tmp_path / "a.docx", match="expected a name ending in")
 
 
