@@ -27,7 +27,7 @@ void LabelTree::forget(std::span<const LabelId> gone, bool keep_ids) {
   regrowth_.set_rows_learned(reservoir_.forget(forgotten, given_up, regrowth_.rows_learned()));
   pairs_.forget(given_up);
   kept_.reset(kept_.rows(), most_candidates());
-  if (params_.index_length > 0) index_.forget(forgotten);
+  index_.forget(forgotten);  // which has lengths of labels even where it is not used
   forgotten.apply_to_entries(scorer_, none);
   if (params_.stamps) forgotten.apply_to_entries(last_seen_, std::uint64_t{0});
   if (reuses_models()) bank_.give_up(given_up.models, given_up.blocks);

@@ -28,7 +28,7 @@ RowForm form_of(std::size_t lane, bool has_sums) {
 
 WeightRows rows_of(const Given& given, RowForm form) {
   const auto& [number, value] = given;
-  if (value.shape(0) != number.shape(0) * form.length()) {
+  if (value.shape(0) / form.length() != number.shape(0) || value.shape(0) % form.length() != 0) {
     invalid("there are not as many weights as rows have");
   }
   const std::span numbers(number.data(), number.shape(0));

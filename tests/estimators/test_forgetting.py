@@ -99,6 +99,18 @@ def test_learning_on_after_loading_is_as_without(layout, tmp_path):
     assert_same(clf, other)
 
 
+def test_a_model_without_an_index_is_saved_and_loaded_after_forgetting(tmp_path):
+    X = np.eye(8, dtype=np.float32) + 1  # no rows of length one, so no index is chosen
+    clf = LabelTreeClassifier(random_state=0).partial_fit(X, list("abcdefgh"))
+    assert clf.index_length_ == 0
+    clf.forget(["a", "e"])
+    clf.save(tmp_path / "model")
+    other = labeltree.load(tmp_path / "model")
+    for one in (clf, other):
+        one.partial_fit(X, list("abcdxyzh"))
+    assert_same(clf, other)
+
+
 def test_unknown_labels_are_refused_and_change_nothing():
     X, y = problem()
     clf = clf_of().partial_fit(X, y)

@@ -127,6 +127,36 @@ def test_merged_label_trees_know_the_labels_of_all_and_predict_better(how, kind,
     )
 
 
+def test_streams_whose_trees_may_be_grown_anew_are_merged_and_go_on(tmp_path):
+    first, second = (
+        LabelTreeClassifier(random_state=0, layout="dense", index_length=0).partial_fit(
+            X[rows], y[rows]
+        )
+        for rows in (np.flatnonzero(y[:1200] < 30)[:500], np.flatnonzero(y[:1200] >= 10)[-500:])
+    )
+    merged = merge([first, second])
+    assert set(merged.classes_) == {*first.classes_, *second.classes_}
+    merged.save(tmp_path / "m.labeltree")
+    same(load(tmp_path / "m.labeltree"), merged)
+    score, rows = merged.score(X[TEST], y[TEST]), states(merged)["regrowth_rows"][0]
+    assert score > max(first.score(X[TEST], y[TEST]), second.score(X[TEST], y[TEST]))
+    for _ in range(3):
+        merged.partial_fit(X[:1200], y[:1200])
+    assert states(merged)["regrowth_rows"][0] > rows  # trees were grown anew once more
+    assert merged.score(X[TEST], y[TEST]) >= score
+
+
+def test_a_base_that_models_did_not_go_on_from_is_refused():
+    one, two = halves(OneAgainstAllClassifier, how="partial_fit", scale="none")
+    longer = one.__class__(**one.get_params()).partial_fit(X[TRAIN], y[TRAIN])
+    longer.partial_fit(X[TRAIN], y[TRAIN])
+    with pytest.raises(ValueError, match=r"model 1 has learned .* did not go on from there"):
+        merge([one, two], base=longer)
+    other = one.__class__(**one.get_params()).partial_fit(X[:1], [12345])
+    with pytest.raises(ValueError, match="base has labels that model 1 lacks"):
+        merge([one, two], base=other)
+
+
 def test_label_trees_that_went_on_from_one_are_averaged_in_a_hashed_table():
     first = LabelTreeClassifier(random_state=0, layout="hashed", bits=18, scale="none")
     base = first.partial_fit(X[:600], y[:600])

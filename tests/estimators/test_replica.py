@@ -114,3 +114,11 @@ def test_shards_of_the_dual_update_come_to_the_optimum_of_all_rows():
     slope = (rows @ w.T)[row, model] * sign - 1 + size / 2  # of the dual; C is 1
     assert len(size) > 200
     assert np.abs(slope).max() < 0.02
+
+
+def test_rows_that_are_longer_than_memory_are_refused():
+    number, value = np.arange(1 << 23, dtype=np.uint64), np.zeros(0, np.float32)
+    with pytest.raises(ValueError, match="not as many weights"):
+        _core.with_rows((number, value), [], 1 << 40, True)  # 2^23 * 2^41 is 0 in 64 bits
+    with pytest.raises(ValueError, match="not as many weights"):
+        _core.with_rows((number[:2], np.zeros(7, np.float32)), [], 2, True)

@@ -66,6 +66,8 @@ def merge(models: Sequence[Model], *, base: Model | None = None, same_rows: bool
         _require_alike(models[0], model, str(i))
     if base is not None:
         _require_alike(models[0], base, "base")
+        for i, model in enumerate(models, start=1):
+            _require_begun_from(base, model, i)
     merged: Model = models[0]._merged_with(models[1:], base, same_rows)
     merged._progress = add_progress([model.progress_ for model in models], base)
     return merged
@@ -132,6 +134,20 @@ def _require_alike(first: OnlineClassifier, other: OnlineClassifier, which: str)
                 "configuration can be merged: train them with the same parameters, and set those "
                 "that data decide otherwise"
             )
+
+
+def _require_begun_from(base: OnlineClassifier, model: OnlineClassifier, which: int) -> None:
+    """Raise if a model cannot have gone on from the base."""
+    if model.examples_ < base.examples_:
+        raise CannotMergeError(
+            f"model {which} has learned {model.examples_:,} examples, and base {base.examples_:,}: "
+            "it did not go on from there; give the model that all went on from, or no base"
+        )
+    if not set(base.classes_.tolist()) <= set(model.classes_.tolist()):
+        raise CannotMergeError(
+            f"base has labels that model {which} lacks: it did not go on from there; give the "
+            "model that all went on from, or no base"
+        )
 
 
 def _configuration(model: OnlineClassifier) -> dict[str, Any]:

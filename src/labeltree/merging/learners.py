@@ -88,6 +88,8 @@ def label_tree(shards: Shards, index_length: int, sure: float | None) -> State:
     merged.update(counts.of_probabilities(shards.counted, shards.base))
     if "last_seen" in first:
         merged["last_seen"] = _last_seen(shards)
+    if "regrowth_stage" in first:
+        merged = _without_regrowth(merged, shards)
     if not index_length:
         merged["index_squared_norm"] = np.zeros(shards.labels)
     elif any(_has_index_changed(state, shards.base) for state in shards.states):
@@ -105,7 +107,6 @@ def label_tree(shards: Shards, index_length: int, sure: float | None) -> State:
         name: array
         for name, array in merged.items()
         if name not in ("spare", "scorer_spare")
-        and not name.startswith("regrowth_")
         and not (name.startswith("tree") and name[4].isdigit())
     }
     return merged | _united(shards, merged["counts"], sure)
@@ -120,6 +121,33 @@ def _has_index_changed(state: State, base: State | None) -> bool:
     return base is None or not all(
         np.array_equal(state[name], base[name]) for name in ("index_sum", "index_squared_norm")
     )
+
+
+def _without_regrowth(merged: State, shards: Shards) -> State:
+    """Return a state whose trees are not being grown anew: that needs the rows that are kept.
+
+    It begins again when the sample of rows, which is empty now, has half of all that were learned.
+    """
+    labels = {
+        label
+        for state, own in zip(shards.states, shards.ids, strict=True)
+        for label in own[np.flatnonzero(state["counts"])].tolist()
+    }
+    rows = merged["examples"].astype(np.uint64)
+    idle = {
+        "stage": 0,
+        "labels": len(labels),
+        "rows": rows,
+        "elsewhere": rows,
+        "next": 0,
+        "wait": 0,
+    }
+    merged = {name: array for name, array in merged.items() if not name.startswith("regrown")}
+    for name, value in idle.items():
+        name = f"regrowth_{name}"
+        merged[name] = np.full_like(merged[name], value)
+    merged["regrowth_spare"] = merged["regrowth_spare"][:0]
+    return merged
 
 
 def _last_seen(shards: Shards) -> NDArray[Any]:
