@@ -354,7 +354,7 @@ class OnlineClassifier(Predictor):
 
     @property
     def examples_(self) -> int:
-        """How many rows were learned or passed over, in all passes."""
+        """How many rows were learned or skipped, in all passes."""
         return int(self._learner.examples) if hasattr(self, "_learner") else 0
 
     @property

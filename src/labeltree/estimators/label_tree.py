@@ -48,8 +48,8 @@ class LabelTreeClassifier(ShardedClassifier, ForgettingClassifier):
     similarity, and the prediction of its own linear model, which learns what these leave
     unexplained. Only the models of candidates learn, so that an example costs a few paths and a
     few dozen models whatever the number of labels. Rows may have one label or a set of labels; a
-    row without labels is passed over. Probabilities are calibrated from what was stated of rows
-    before they were learned.
+    row without labels is skipped. Probabilities are calibrated: each row is predicted before it is
+    learned, and how often such predictions were right corrects later ones.
 
     `partial_fit` grows the trees label by label, and from time to time anew. `fit` knows all rows
     beforehand and first puts labels beside those they resemble, by balanced clustering; the
