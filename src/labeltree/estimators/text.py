@@ -240,7 +240,9 @@ class TextClassifier(TextPredictor):
 
         Parameters
         ----------
-        path, notes, attached, exact
+        path : str or path-like
+            Where to write it.
+        notes, attached, exact
             As for the classifier.
         """
         self.contents(notes=notes, attached=attached).write(path, exact=exact)
