@@ -1,7 +1,8 @@
-"""For the site: of parameters that a docstring describes together, each gets its own default.
+"""For the site: what griffe shows of a parameter's type and default, mended.
 
 ``X, y`` and ``scale, layout, bits`` share a description; griffe would show the type and the default
-of the first for all of them.
+of the first for all of them. It takes ``array-like`` for a subtraction. ``Any`` tells a reader
+nothing.
 """
 
 import griffe
@@ -37,3 +38,12 @@ def correct(found):
                     shown.value = None if name != shown.name else own[name].default
                     if id(shown.annotation) in from_signature:
                         shown.annotation = own[name].annotation
+                shown.annotation = type_of(shown.annotation)
+
+
+def type_of(annotation):
+    """Return what to show of a type."""
+    text = str(annotation or "")
+    if text == "Any":
+        return None
+    return text.replace(" - like", "-like") if " - like" in text else annotation

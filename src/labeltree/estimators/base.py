@@ -235,10 +235,14 @@ class OnlineClassifier(Predictor):
 
         Parameters
         ----------
-        X, y, sample_weight
-            As for `fit`. Labels never seen before are welcome at any time.
-        classes : array-like, optional
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The rows.
+        y : array-like, list of lists, or indicator matrix
+            As for `fit`. It may have labels that were never seen before, at any time.
+        classes : list or array of int or str, optional
             Labels that get the next ids. Never needed: a label is predicted once it was seen.
+        sample_weight : array-like of shape (n_samples,), optional
+            How much each row counts.
         row_numbers : array of int, optional
             Where `begin_pass` has told that rows come several times: which rows these are,
             counted from 0. It is needed if passes bring them in different orders; without it they
@@ -350,7 +354,7 @@ class OnlineClassifier(Predictor):
 
     @property
     def examples_(self) -> int:
-        """How many rows were learned or passed over, in all passes."""
+        """How many rows were learned or skipped, in all passes."""
         return int(self._learner.examples) if hasattr(self, "_learner") else 0
 
     @property

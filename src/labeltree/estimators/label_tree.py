@@ -48,8 +48,8 @@ class LabelTreeClassifier(ShardedClassifier, ForgettingClassifier):
     similarity, and the prediction of its own linear model, which learns what these leave
     unexplained. Only the models of candidates learn, so that an example costs a few paths and a
     few dozen models whatever the number of labels. Rows may have one label or a set of labels; a
-    row without labels is passed over. Probabilities are calibrated from what was stated of rows
-    before they were learned.
+    row without labels is skipped. Probabilities are calibrated: each row is predicted before it is
+    learned, and how often such predictions were right corrects later ones.
 
     `partial_fit` grows the trees label by label, and from time to time anew. `fit` knows all rows
     beforehand and first puts labels beside those they resemble, by balanced clustering; the
@@ -113,19 +113,23 @@ class LabelTreeClassifier(ShardedClassifier, ForgettingClassifier):
         `bits`. Whenever 256 rows were learned by `partial_fit`, labels longest unseen are
         forgotten, an eighth at a time, until there is room. Must be more than `replay`. `fit`
         keeps all labels. None sets no bound.
-    scale, layout, bits
+    scale
+        As for `OneAgainstAllClassifier`.
+    layout, bits
         As for `OneAgainstAllClassifier`, but for `fit` tables have eight times as many weights, at
         most 2 ** 26, and of sparse rows no more than they are likely to use; twice as many, of
-        half the size, with the dual update; the weights of trees
-        and scorers must fit into one, of sparse rows into two, to be kept without hashing.
+        half the size, with the dual update. The weights of trees and scorers must fit into one, of
+        sparse rows into two, to be kept without hashing.
     min_gradient : float, default=0.03
         Neither tree nor scorer learns from examples on which its loss has a smaller slope. 0
         learns from every example.
     passes : int, default=None
         How often `fit` goes through the rows. None takes 3, or 5 with the dual update, whose later
         passes cost little.
-    shuffle, random_state, n_jobs
-        As for `OneAgainstAllClassifier`; `n_jobs` is for prediction.
+    shuffle, random_state
+        As for `OneAgainstAllClassifier`.
+    n_jobs : int, default=None
+        Number of threads that predict, -1 for all processors. The answers do not depend on it.
     learn_jobs : int, default=1
         Threads that learn, each an example of its own; -1 takes all processors. Weights are then
         written without locks: it is faster, and no two runs give quite the same model.

@@ -14,6 +14,8 @@ class Published:
     def published(cls, **others: Any) -> Self:
         """Return an estimator that does what the paper prints, where the defaults go beyond it.
 
+        It is there to reproduce papers: on some data the published settings learn badly.
+
         Parameters
         ----------
         **others

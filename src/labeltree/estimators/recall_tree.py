@@ -68,8 +68,10 @@ class RecallTreeClassifier(Published, TreeClassifier):
     min_gradient : float, default=0.03
         Neither router nor scorer learns from examples on which its loss has a smaller slope. 0
         learns from every example.
-    passes, shuffle, random_state, n_jobs
-        As for `OneAgainstAllClassifier`; `n_jobs` is for prediction.
+    passes, shuffle, random_state
+        As for `OneAgainstAllClassifier`.
+    n_jobs : int, default=None
+        Number of threads that predict, -1 for all processors. The answers do not depend on it.
 
     Attributes
     ----------

@@ -84,8 +84,12 @@ class TextClassifier(TextPredictor):
         ----------
         X : sequence of str, array, or column of pandas or Arrow
             The texts.
-        y, sample_weight, verbose
-            As for the classifier.
+        y : array-like, list of lists, or indicator matrix
+            One label a text, an int or a str; or a set of labels a text.
+        sample_weight : array-like of shape (n_samples,), optional
+            How much each text counts; those of weight 0 are left out.
+        verbose : int
+            Above 0, a line on standard error shows how far learning is.
 
         Returns
         -------
@@ -121,8 +125,14 @@ class TextClassifier(TextPredictor):
         ----------
         X : sequence of str, array, or column of pandas or Arrow
             The texts.
-        y, classes, sample_weight, row_numbers
-            As for the classifier. Texts of weight 0 are not counted, either.
+        y : array-like, list of lists, or indicator matrix
+            As for `fit`. It may have labels that were never seen before, at any time.
+        classes : list or array of int or str, optional
+            Labels that get the next ids. Never needed: a label is predicted once it was seen.
+        sample_weight : array-like of shape (n_samples,), optional
+            How much each text counts. The words of texts of weight 0 are not counted, either.
+        row_numbers : array of int, optional
+            As for `LabelTreeClassifier.partial_fit`.
 
         Returns
         -------
@@ -230,7 +240,9 @@ class TextClassifier(TextPredictor):
 
         Parameters
         ----------
-        path, notes, attached, exact
+        path : str or path-like
+            Where to write it.
+        notes, attached, exact
             As for the classifier.
         """
         self.contents(notes=notes, attached=attached).write(path, exact=exact)

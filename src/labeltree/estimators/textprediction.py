@@ -169,8 +169,10 @@ class TextPredictor(ClassifierMixin, BaseEstimator):
         ----------
         X : sequence of str, array, or column of pandas or Arrow
             The texts.
-        y, sample_weight
-            As for the classifier.
+        y : array-like, list of lists, or indicator matrix
+            The true labels, in any form that `fit` takes.
+        sample_weight : array-like of shape (n_samples,), optional
+            How much each text counts.
 
         Returns
         -------

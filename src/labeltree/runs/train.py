@@ -50,8 +50,10 @@ def train(
         Paths, patterns, or "-" for standard input. With `resume` none, to go on with the run's.
     model : str or path-like
         Where to write the model, and its checkpoints.
-    algorithm, params
-        Which estimator, and its parameters; `random_state` is 0 if it is not given.
+    algorithm : str
+        Which estimator, by its name in the command line.
+    params : dict, optional
+        Its parameters; `random_state` is 0 if it is not given.
     format, reader_options, skip_bad_lines
         As for `labeltree.data.stream`.
     text_options : dict, optional

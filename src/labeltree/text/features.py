@@ -120,8 +120,10 @@ class TextFeatures(TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X, y
-            As for `fit`.
+        X : sequence of str, array, or column of pandas or Arrow
+            The texts.
+        y : object
+            Not used.
 
         Returns
         -------
