@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -15,13 +14,12 @@ from numpy.typing import NDArray
 from sklearn.utils import assert_all_finite, column_or_1d
 
 from labeltree import _core
-from labeltree.packedlabels import PackedLabels, as_array, object_array
+from labeltree.packedlabels import PackedLabels, as_array, as_integer, object_array
 from labeltree.sparse import as_csr
 
 Label = Any  # an int or a str; bools and whole floats are taken as they come
 Kind = Literal["class", "sets", "indicator", "sparse indicator"]
 MOST_COLUMNS = 2**24  # of an indicator matrix
-_INTEGER = re.compile("0|-?[1-9][0-9]{0,18}")
 
 
 class Vocabulary:
@@ -203,14 +201,6 @@ class Vocabulary:
             self._array = as_array(self.tolist())
             self._array.flags.writeable = False
         return self._array
-
-
-def as_integer(label: Label) -> Label:
-    """Return a label as an integer if it is a string that is written as one in shortest form."""
-    if isinstance(label, str) and _INTEGER.fullmatch(label):
-        number = int(label)
-        return number if -(2**63) <= number < 2**63 else label
-    return label
 
 
 def other_form(label: Label) -> Label | None:
