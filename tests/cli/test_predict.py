@@ -309,6 +309,39 @@ def test_a_model_that_has_texts_that_are_integers_keeps_them(cli, spoken, tmp_pa
     assert load(tmp_path / "m").classes_.tolist() == ["cat", "dog", "1"]
 
 
+def test_labels_that_are_all_unknown_are_told(cli, refused, spoken, numbered, tmp_path):
+    data = tmp_path / "q.tsv"
+    data.write_text("Cat\tit purrs\nDog\tit barks\n")
+    told = f"warning: none of the 2 labels of {data} is known to the model; the first is 'Cat', "
+    result = cli("evaluate", spoken / "m", data)
+    assert result.err.startswith(told + "and the first that it has learned 'cat'; check")
+    assert result.err.count("\n") == 1
+    data.write_text("Cat\tit purrs\ndog\tit barks\n")
+    assert cli("evaluate", spoken / "m", data).err == ""
+    refused(
+        "evaluate", numbered, data, match="give labels of one type, numbers or strings, in both"
+    )
+
+
+def test_rows_whose_set_is_empty_are_counted(cli, tmp_path):
+    data, model = tmp_path / "data.tsv", tmp_path / "m"
+    lines = ["cat,pet\tit purrs\ndog\tit barks", "bird\tit sings"]
+    data.write_text("\n".join(lines * 60) + "\n")
+    arguments = ["--label-separator", ",", "--quiet", "--bits", 16, "--hash-bits", 16]
+    cli("train", data, "-m", model, *arguments)
+    assert cli("predict", model, data).err == ""
+    (tmp_path / "q").write_text("it barks\nquite unheard of\n\n")
+    arguments = ["predict", model, tmp_path / "q", "--format", "text"]
+    for more in ([], ["--scores"]):
+        result = cli(*arguments, *more)
+        assert result.out.splitlines()[1:] == ["", ""]
+        assert result.err == (
+            "2 of 3 rows have no label above the threshold 0.5; --top 1 gives the best one in any "
+            "case\n"
+        )
+    assert cli(*arguments, "--top", 1).err == ""
+
+
 def test_rows_without_labels_are_left_out_of_an_evaluation(cli, spoken, tmp_path):
     (tmp_path / "q.tsv").write_text("dog\tit barks\n\tit barks\n")
     out = cli("evaluate", spoken / "m", tmp_path / "q.tsv").out
