@@ -219,3 +219,36 @@ def test_an_indicator_of_columns_without_end_is_refused():
     wide = sp.csr_matrix(([1], [5], [0, 1]), shape=(1, 2**40))
     with pytest.raises(ValueError, match="indicator of 1,099,511,627,776 columns"):
         Targets.parse(wide)
+
+
+@pytest.mark.parametrize(
+    ("known", "given", "other"),
+    [
+        ([1, 2], ["a", "2"], 2),
+        (["1", "2"], [3, 2], "2"),
+        ([1, "a"], ["1"], 1),
+        ([1, "a"], ["b", 7, "7"], 7),
+        ([True], ["1"], 1),
+        (["-3"], [-3.0], "-3"),
+    ],
+)
+def test_a_label_in_another_form_is_refused(known, given, other):
+    with pytest.raises(ValueError, match=r"would be .* convert them") as refused:
+        Vocabulary(known).require_one_form(given)
+    assert repr(other) in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("known", "given"),
+    [
+        ([], [1, "a"]),
+        ([1, 2], [3, "a", "01", "+1", "1.0", "-0", "x1", ""]),
+        ([1, "1"], ["1", 1]),  # of a model that has both already
+        ([1, "1"], [2]),
+        ([2**63 - 1], [str(2**63)]),
+        ([2**63], [str(2**63)]),  # which no reader makes an integer
+        (["a"], ["1", "b"]),
+    ],
+)
+def test_labels_that_are_not_written_alike_may_be_mixed(known, given):
+    Vocabulary(known).require_one_form(given)

@@ -8,7 +8,7 @@ namespace labeltree::text {
 void TsvParser::parse(std::string_view line, Rows& rows) {
   if (line.empty()) return;
   const std::size_t tab = line.find('\t');
-  if (tab == std::string_view::npos) fail("line", line, "has no tab: expected label<TAB>text; without a label it begins with the tab");
+  if (tab == std::string_view::npos) fail("line", line, "has no tab: expected label<TAB>text, without a label <TAB>text; or --format text for plain texts");
   const std::string_view labels = line.substr(0, tab);
   const std::string_view text = line.substr(tab + 1);
   if (!is_utf8(text)) fail("text", text, "is not valid UTF-8");

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.utils import assert_all_finite, column_or_1d
 
 from labeltree import _core
-from labeltree.packedlabels import PackedLabels, as_array, object_array
+from labeltree.packedlabels import PackedLabels, as_array, as_integer, object_array
 from labeltree.sparse import as_csr
 
 Label = Any  # an int or a str; bools and whole floats are taken as they come
@@ -93,6 +93,45 @@ class Vocabulary:
             self._known = ids = _dictionary(ids.tolist())
         enter(ids, new)
 
+    def require_one_form(self, labels: Sequence[Label]) -> None:
+        """Raise if a label is written as another is, of these or of those there: 1 and "1"."""
+        known = self._ids
+        if isinstance(known, _core.LabelTable) and known.takes(list(labels)):
+            return  # all of one kind
+        own = set(labels)
+        for label in labels:
+            other = other_form(label)
+            if other is None or label in self:
+                continue
+            if other in self:
+                raise ValueError(
+                    f"the label {label!r} is of type {type(label).__name__}, and the model has "
+                    f"learned {other!r}, of type {type(other).__name__}, which would be another "
+                    "label: expected labels of the type learned before; convert them, as by "
+                    f"[{'str' if isinstance(other, str) else 'int'}(label) for label in y]"
+                )
+            if other in own:
+                raise ValueError(
+                    f"the labels {label!r}, of type {type(label).__name__}, and {other!r}, of "
+                    f"type {type(other).__name__}, would be two: expected one type for labels that "
+                    "are written alike; convert them, as by [str(label) for label in y]"
+                )
+
+    def require_common_type(self, labels: Sequence[Label]) -> None:
+        """Raise if labels are all strings and those there all numbers, or the other way round."""
+        known = self._ids
+        if isinstance(known, _core.LabelTable):
+            is_text = {known.takes([""])} if len(known) else set()
+        else:
+            is_text = {isinstance(label, str) for label in known}
+        given = {isinstance(label, str) for label in labels}
+        if given and is_text and given.isdisjoint(is_text):
+            raise ValueError(
+                "y and the labels of the model have no type in common: expected both strings or "
+                f"both numbers, received {labels[0]!r}, and the model has {self.pick([0])[0]!r}; "
+                "convert y"
+            )
+
     def without(self, ids: NDArray[np.uint32]) -> Vocabulary:
         """Return the labels that have none of these ids, in their order."""
         known = self._ids
@@ -162,6 +201,14 @@ class Vocabulary:
             self._array = as_array(self.tolist())
             self._array.flags.writeable = False
         return self._array
+
+
+def other_form(label: Label) -> Label | None:
+    """Return the label that is written alike, "1" for 1 and 1 for "1"; None if there is none."""
+    if isinstance(label, str):
+        number = as_integer(label)
+        return None if isinstance(number, str) else number
+    return str(int(label))
 
 
 def _known(labels: list[Label]) -> _core.LabelTable | dict[Label, int]:

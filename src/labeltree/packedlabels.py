@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Arrays = Mapping[str, NDArray[Any]]
+_INTEGER = re.compile("0|-?[1-9][0-9]{0,18}")
 
 
 class PackedLabels:
@@ -142,6 +144,14 @@ def as_array(labels: Sequence[Any]) -> NDArray[Any]:
     array = np.array(labels)
     exact = array.dtype.kind in "bi" or kinds == {float}  # larger ints would become floats
     return array if exact else object_array(labels)
+
+
+def as_integer(label: Any) -> Any:
+    """Return a label as an integer if it is a string that is written as one in shortest form."""
+    if isinstance(label, str) and _INTEGER.fullmatch(label):
+        number = int(label)
+        return number if -(2**63) <= number < 2**63 else label
+    return label
 
 
 def object_array(values: Sequence[Any]) -> NDArray[Any]:

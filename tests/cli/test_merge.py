@@ -48,6 +48,7 @@ def test_a_model_goes_on_twice_and_comes_together(cli, shards, tmp_path):
 
 def test_what_cannot_be_merged_is_said(refused, cli, shards, tmp_path, monkeypatch):
     first, second = shards
+    (tmp_path / "hashed").mkdir()
     small = tmp_path / "small.labeltree"
     cli("compile", first, "-o", small)
     out = tmp_path / "c.labeltree"
@@ -56,6 +57,10 @@ def test_what_cannot_be_merged_is_said(refused, cli, shards, tmp_path, monkeypat
     options = ("--hash-bits", "16", "--layout", "dense", "--alpha", "0.5")
     cli("train", tmp_path / "a.tsv", "-m", tmp_path / "d", *options)
     refused("merge", first, tmp_path / "d", "-o", out, match="alpha is 0.8 in model 1")
+    for name in ("a", "b"):
+        cli("train", tmp_path / f"{name}.tsv", "-m", tmp_path / "hashed" / name, "--bits", "16")
+    hashed = [tmp_path / "hashed" / name for name in ("a", "b")]
+    refused("merge", *hashed, "-o", out, match="train shards with --layout dense --hash-bits 18,")
     monkeypatch.setattr(modelfile, "__version__", "0.0.9")
     load(second).save(tmp_path / "old", notes=modelfile.read_header(second)["notes"])
     refused("merge", first, tmp_path / "old", "-o", out, match="labeltree is '0.0.9'")

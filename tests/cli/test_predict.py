@@ -8,7 +8,14 @@ import time
 import numpy as np
 import pytest
 
-from labeltree import LOMTreeClassifier, OneAgainstAllClassifier, RecallTreeClassifier, load
+from labeltree import (
+    LabelTreeClassifier,
+    LOMTreeClassifier,
+    OneAgainstAllClassifier,
+    RecallTreeClassifier,
+    TextClassifier,
+    load,
+)
 from labeltree.data import load as load_data
 from labeltree.datasets import make_multiclass
 from labeltree.metrics import reliability
@@ -262,6 +269,77 @@ def test_other_formats_and_columns_than_those_learned(cli, refused, spoken, tmp_
     (tmp_path / "q.jsonl").write_text('{"text": "it barks"}\n')
     assert cli("predict", spoken / "m", tmp_path / "q.jsonl").out == "dog\n"
     refused("predict", *arguments[:-2], match="give delimiter= (--delimiter)")
+
+
+@pytest.fixture
+def numbered(tmp_path):
+    """A model of texts that was fitted in Python, on labels that are integers."""
+    clf = TextClassifier(LabelTreeClassifier(bits=16, random_state=0), hash_bits=16)
+    clf.fit(["it purrs", "it barks", "it sings"] * 20, [1, 2, 30] * 20).save(tmp_path / "m")
+    return tmp_path / "m"
+
+
+NUMBERED = {
+    "tsv": "1\tit purrs\n2\tit barks\n07\tit sings\n",
+    "csv": "text,label\nit purrs,1\nit barks,2\nit sings,07\n",
+    "fasttext": "__label__1 it purrs\n__label__2 it barks\n__label__07 it sings\n",
+}
+
+
+@pytest.mark.parametrize("name", NUMBERED)
+def test_integers_of_text_are_the_labels_of_a_model_that_has_integers(
+    cli, numbered, tmp_path, name
+):
+    data = tmp_path / f"q.{name}"
+    data.write_text(NUMBERED[name])
+    measured = json.loads(cli("evaluate", numbered, data, "--format", name, "--json").out)
+    assert measured["metrics"]["error"]["value"] == pytest.approx(1 / 3)
+    grown = tmp_path / "grown"
+    arguments = ["train", data, "--format", name, "--resume", numbered, "-m", grown, "--quiet"]
+    cli(*arguments, "--passes", 2)
+    assert load(grown).classes_.tolist() == [1, 2, 30, "07"]
+    cli("train", data, "--resume", grown, "-m", grown, "--quiet")  # numbers beside a word now
+    assert load(grown).classes_.tolist() == [1, 2, 30, "07"]
+
+
+def test_a_model_that_has_texts_that_are_integers_keeps_them(cli, spoken, tmp_path):
+    (tmp_path / "q.tsv").write_text("1\tit sings\n" * 5)
+    for _ in range(2):
+        cli("train", tmp_path / "q.tsv", "--resume", spoken / "m", "-m", tmp_path / "m", "--quiet")
+    assert load(tmp_path / "m").classes_.tolist() == ["cat", "dog", "1"]
+
+
+def test_labels_that_are_all_unknown_are_told(cli, refused, spoken, numbered, tmp_path):
+    data = tmp_path / "q.tsv"
+    data.write_text("Cat\tit purrs\nDog\tit barks\n")
+    told = f"warning: none of the 2 labels of {data} is known to the model; the first is 'Cat', "
+    result = cli("evaluate", spoken / "m", data)
+    assert result.err.startswith(told + "and the first that it has learned 'cat'; check")
+    assert result.err.count("\n") == 1
+    data.write_text("Cat\tit purrs\ndog\tit barks\n")
+    assert cli("evaluate", spoken / "m", data).err == ""
+    refused(
+        "evaluate", numbered, data, match="give labels of one type, numbers or strings, in both"
+    )
+
+
+def test_rows_whose_set_is_empty_are_counted(cli, tmp_path):
+    data, model = tmp_path / "data.tsv", tmp_path / "m"
+    lines = ["cat,pet\tit purrs\ndog\tit barks", "bird\tit sings"]
+    data.write_text("\n".join(lines * 60) + "\n")
+    arguments = ["--label-separator", ",", "--quiet", "--bits", 16, "--hash-bits", 16]
+    cli("train", data, "-m", model, *arguments)
+    assert cli("predict", model, data).err == ""
+    (tmp_path / "q").write_text("it barks\nquite unheard of\n\n")
+    arguments = ["predict", model, tmp_path / "q", "--format", "text"]
+    for more in ([], ["--scores"]):
+        result = cli(*arguments, *more)
+        assert result.out.splitlines()[1:] == ["", ""]
+        assert result.err == (
+            "2 of 3 rows have no label above the threshold 0.5; --top 1 gives the best one in any "
+            "case\n"
+        )
+    assert cli(*arguments, "--top", 1).err == ""
 
 
 def test_rows_without_labels_are_left_out_of_an_evaluation(cli, spoken, tmp_path):

@@ -37,18 +37,18 @@ def test_text_may_hold_tabs(read):
     [
         (
             b"no tab here",
-            'line "no tab here" has no tab: expected label<TAB>text; without a label '
-            "it begins with the tab",
+            'line "no tab here" has no tab: expected label<TAB>text, without a label '
+            "<TAB>text; or --format text for plain texts",
         ),
         (
             'ä "日本" \u200b\\xe4'.encode(),
-            'line "ä \\"日本\\" \\u200b\\\\xe4" has no tab: expected label<TAB>text; without '
-            "a label it begins with the tab",
+            'line "ä \\"日本\\" \\u200b\\\\xe4" has no tab: expected label<TAB>text, without '
+            "a label <TAB>text; or --format text for plain texts",
         ),
         (
             ("日" * 14).encode(),  # which are cut within the last
-            f'line "{"日" * 13}..." has no tab: expected label<TAB>text; without a label '
-            "it begins with the tab",
+            f'line "{"日" * 13}..." has no tab: expected label<TAB>text, without a label '
+            "<TAB>text; or --format text for plain texts",
         ),
         (b"x\tcaf\xe9", 'text "caf\\xe9" is not valid UTF-8'),
         ("x\tä日本".encode() + b"\xff", 'text "ä日本\\xff" is not valid UTF-8'),

@@ -455,3 +455,34 @@ def test_features_never_seen_take_little_memory():
     clf = TextClassifier(LabelTreeClassifier(replay=0)).partial_fit(texts, y)  # of 2^24
     assert resident() - before < 50e6
     assert clf.predict(texts[:1])[0] in y
+
+
+PETS = ["it purrs", "it barks", "it sings", "it purrs"] * 5
+
+
+@pytest.mark.parametrize("convert", [int, str])
+def test_labels_of_another_type_are_refused_and_change_nothing(convert):
+    other = str if convert is int else int
+    y = [1, 2, 3, 1] * 5
+    clf = TextClassifier().fit(PETS, list(map(convert, y)))
+    before, classes = clf.contents(), clf.classes_.tolist()
+    with pytest.raises(ValueError, match=f"convert them, as by .{convert.__name__}"):
+        clf.partial_fit(PETS, list(map(other, y)))
+    with pytest.raises(ValueError, match="would be another label"):
+        clf.learn_one("it purrs", other(1))
+    after = clf.contents()
+    assert clf.classes_.tolist() == classes
+    assert after.header == before.header
+    assert all(np.array_equal(after.arrays[name], before.arrays[name]) for name in before.arrays)
+    with pytest.raises(ValueError, match=r"no type in common: .* received .* convert y"):
+        clf.score(PETS, list(map(other, y)))
+    assert clf.score(PETS, list(map(convert, y))) == 1
+    assert clf.score(PETS[:2], ["a", 1]) <= 1  # of both types
+
+
+def test_a_first_batch_with_both_forms_of_a_label_is_refused():
+    clf = TextClassifier()
+    for learn in (clf.fit, clf.partial_fit):
+        with pytest.raises(ValueError, match="the labels 1, of type int, and '1', of type str"):
+            learn(["it purrs", "it barks"], [1, "1"])
+    assert not clf.__sklearn_is_fitted__()

@@ -208,6 +208,20 @@ def test_what_cannot_be_learned_is_refused_and_changes_nothing(tmp_path):
     service.close()
 
 
+def test_a_label_in_another_form_is_refused_before_it_is_logged(tmp_path):
+    service = open_(tmp_path)
+    learn(service, [Example("it purrs", labels=(1,))])
+    end = service.log.end
+    with pytest.raises(BadRequestError, match="would be another label"):
+        learn(service, [Example("it purrs", labels=("1",))])
+    both = [Example("it barks", labels=("2",)), Example("it barks", labels=(2,))]
+    with pytest.raises(BadRequestError, match="would be two"):
+        service.learn(both).result(10)
+    assert service.log.end == end
+    assert service.model.labels == 1
+    service.close()
+
+
 def test_what_the_estimator_refuses_is_left_out_now_and_later(tmp_path, monkeypatch):
     partial_fit = TextClassifier.partial_fit
 

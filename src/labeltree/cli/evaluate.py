@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from labeltree.metrics import Estimate
 from labeltree.runs.notes import notes_of
 from labeltree.runs.outputs import require_output
 from labeltree.runs.reading import expand, open_data
+from labeltree.treeview import counted
 
 # Groups of labels by how often they were learned, as studies of long tails have them.
 GROUPS = {"head": (101, math.inf), "middle": (20, 100), "tail": (1, 19), "never learned": (0, 0)}
@@ -86,6 +88,7 @@ def evaluate(
         raise ValueError(f"{names}: no rows to evaluate on; give a file with labelled rows")
     if not any(truth):
         raise ValueError(f"{names}: no row has a label to compare with; give labelled rows")
+    _require_known_labels(clf, truth, names)
     topk = np.concatenate(best)
     measured = _metrics(truth, topk)
     if sum(map(len, true_probability)) == len(truth):  # every row has its one label
@@ -103,6 +106,24 @@ def evaluate(
         **calibration,
         "groups": {} if not counts else _groups(clf, counts, truth, topk),
     }
+
+
+def _require_known_labels(
+    clf: OnlineClassifier | TextClassifier, truth: list[list[Any]], names: str
+) -> None:
+    """Warn if no label is known to the model; raise if none can be, as its type is another."""
+    distinct = dict.fromkeys(label for labels in truth for label in labels)
+    if np.any(classifier_of(clf).label_ids(distinct) >= 0):
+        return
+    learned = clf.classes_.tolist()
+    words = (
+        f"none of the {counted(len(distinct), 'label')} of {names} is known to the model; the "
+        f"first is {next(iter(distinct))!r}, and the first that it has learned {learned[0]!r}"
+    )
+    of_text = [{isinstance(label, str) for label in labels} for labels in (distinct, learned)]
+    if of_text[0].isdisjoint(of_text[1]):
+        raise ValueError(f"{words}; give labels of one type, numbers or strings, in both")
+    print(f"warning: {words}; check that the file is meant for this model", file=sys.stderr)
 
 
 def evaluate_and_report(

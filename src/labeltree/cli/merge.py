@@ -55,7 +55,9 @@ def merge_models(
         merged = merge(loaded, base=None if base is None else load(base))
     except CannotMergeError as error:
         names = ", ".join(f"model {i} is {path}" for i, path in enumerate(models, start=1))
-        raise ValueError(f"{error} ({names})") from error
+        options = "--layout dense" + " --hash-bits 18" * isinstance(loaded[0], TextClassifier)
+        words = str(error).replace('layout="dense"', options)
+        raise ValueError(f"{words} ({names})") from error
     kept = {} if not notes[0].get("reader") else {"reader": notes[0]["reader"]}
     if base is None and all(note.get("label_counts") for note in notes):
         kept["label_counts"] = _label_counts(merged, loaded, notes)

@@ -75,11 +75,14 @@ def predict(
     sets = clf.multilabel_ and top is None and output_format != "svmlight"
     write = _WRITERS[output_format]
     empty = True
+    seen = without = 0  # rows, and those of them with an empty set
     with stream, _opened(output) as file:
         for rows in stream:
             empty = False
             found: list[Prediction]
             chosen = clf.predict(rows.X) if sets else []
+            seen += len(rows)
+            without += sum(not len(labels) for labels in chosen)
             if sets and not scores:
                 found = [[(label, None) for label in row] for row in chosen]
             else:
@@ -95,6 +98,14 @@ def predict(
             file.flush()
         if empty and "-" not in data and not stream.bad_lines.count:
             raise ValueError(f"{', '.join(data)}: no rows to predict; give a file with rows")
+    if without:
+        threshold = getattr(classifier_of(clf), "threshold", None)
+        above = "" if threshold is None else f" above the threshold {threshold:g}"
+        print(
+            f"{without:,} of {seen:,} rows have no label{above}; --top 1 gives the best one in any "
+            "case",
+            file=sys.stderr,
+        )
     if stream.bad_lines.count:
         print(stream.bad_lines, file=sys.stderr)
 

@@ -27,6 +27,7 @@ class Format:
     name: ClassVar[str]
     has_names: ClassVar[bool] = False  # whether features are hashed names
     is_text: ClassVar[bool] = False  # whether rows are texts, with no features yet
+    has_text_labels: ClassVar[bool] = False  # whether every label is a str, "1" as well
     has_label_column: ClassVar[bool] = (
         False  # whether `label` names it, or is None if there is none
     )
@@ -130,6 +131,7 @@ class Tsv(TextFormat):
 
     name = "tsv"
     is_text = True
+    has_text_labels = True
     label_separator: str | None = None
 
     def __post_init__(self) -> None:
@@ -146,6 +148,7 @@ class FastText(TextFormat):
 
     name = "fasttext"
     is_text = True
+    has_text_labels = True
     label_prefix: str = "__label__"
 
     def __post_init__(self) -> None:
@@ -166,6 +169,7 @@ class Annif(TextFormat):
 
     name = "annif"
     is_text = True
+    has_text_labels = True
 
     def reader(self, limits: ReaderLimits, names: FeatureNames | None) -> TextReader:  # noqa: ARG002
         """Return a native reader for this format."""
@@ -219,6 +223,7 @@ class Csv(Fields):
     """Rows of cells with a header, quoted as in RFC 4180."""
 
     name = "csv"
+    has_text_labels = True
     delimiter: str = ","
 
     def __post_init__(self) -> None:

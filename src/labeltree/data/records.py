@@ -130,6 +130,7 @@ class RecordStream(Stream):
         return build_csr(offsets, indices, values, self.n_features)
 
     def _id(self, label: Label) -> int:
+        label = self._named(label)
         known = self._ids.setdefault(label, len(self.vocabulary))
         if known == len(self.vocabulary):
             self.vocabulary.append(label)

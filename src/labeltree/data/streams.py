@@ -9,6 +9,7 @@ from types import TracebackType
 from labeltree.data.errors import BadLines
 from labeltree.data.formats import Format
 from labeltree.data.rows import Label, Rows
+from labeltree.packedlabels import as_integer
 
 BATCH_BYTES = 1 << 25  # after which a batch ends, however few its rows
 MOST_LABELS = 1 << 16  # that are remembered by a stream that need not keep them
@@ -29,12 +30,16 @@ class Stream(ABC):
     keep_labels : bool
         True at first. Set to False, the stream begins another vocabulary where a batch ends with
         more than 65,536 labels in it, so that memory is bounded however many labels come.
+    integer_labels : bool
+        False at first. Set to True before anything is read, labels of formats in which all are
+        text are integers where they are written as such.
     """
 
     def __init__(self, format_: Format, batch_bytes: int) -> None:
         self.bad_lines = BadLines()
         self.vocabulary: list[Label] = []
         self.keep_labels = True
+        self.integer_labels = False
         self._format = format_
         self._batch_bytes = batch_bytes
         self._lock = threading.Lock()  # the native reader must not be used by two threads at once
@@ -49,6 +54,15 @@ class Stream(ABC):
     def is_text(self) -> bool:
         """Whether all rows are texts."""
         return self._format.is_text
+
+    @property
+    def has_text_labels(self) -> bool:
+        """Whether all labels are strings, even those that are written as integers."""
+        return self._format.has_text_labels
+
+    def _named(self, label: Label) -> Label:
+        """Return what a label is that the format has as text."""
+        return as_integer(label) if self.integer_labels and self.has_text_labels else label
 
     @property
     @abstractmethod

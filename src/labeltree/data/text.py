@@ -101,7 +101,8 @@ class TextStream(Stream):
             self.bad_lines.add(bad, new)
 
     def _take(self) -> Rows:
-        self.vocabulary.extend(self._reader.new_labels(len(self.vocabulary)))
+        new = self._reader.new_labels(len(self.vocabulary))
+        self.vocabulary.extend(map(self._named, new))
         X: Any
         if self._format.is_text:
             data, ends, label_offsets, label_ids, weight = self._reader.take_texts()

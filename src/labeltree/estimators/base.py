@@ -172,6 +172,7 @@ class OnlineClassifier(Predictor):
         new = self._unfitted()
         batch = new._check(X, y, sample_weight, reset=True)
         new._require_room(batch.targets, [], streaming=False)
+        new.check_labels(batch.targets.distinct)
         if batch.weight is not None and not batch.weight.any():
             raise ValueError("sample_weight is zero for every row: there is nothing to learn from")
         new._expects_more = new.passes != 1
@@ -263,6 +264,7 @@ class OnlineClassifier(Predictor):
         if declared and batch.targets.kind.endswith("indicator"):
             raise ValueError("classes are given, but y is an indicator: its columns are the labels")
         new._require_room(batch.targets, declared, streaming=True)
+        new.check_labels([*declared, *batch.targets.distinct])
         if new is not self:
             new._start(batch, streaming=True)
             self._become(new)
@@ -320,6 +322,7 @@ class OnlineClassifier(Predictor):
         self._require_form(targets)
         batch = Batch(None, self._row(x), targets, weight)
         self._require_room(targets, [], streaming=True)
+        self.check_labels(targets.distinct)
         self._learn_stream(batch, [])
         return self
 
@@ -384,6 +387,22 @@ class OnlineClassifier(Predictor):
         """
         check_is_fitted(self)
         return self._vocabulary.ids(labels)
+
+    def check_labels(self, labels: Iterable[Label]) -> None:
+        """Raise if labels cannot be learned, as learning would: 1 where "1" was learned before.
+
+        Parameters
+        ----------
+        labels : iterable of int or str
+            Labels, known or not.
+
+        Raises
+        ------
+        ValueError
+            If two labels are written alike, one an int and one a str.
+        """
+        known = getattr(self, "_vocabulary", None) or Vocabulary()
+        known.require_one_form(list(labels))
 
     def _merged_with(self, others: Sequence[Self], base: Self | None, same_rows: bool) -> Self:
         """Return the model that this one and others of its configuration are together."""

@@ -287,6 +287,7 @@ class Predictor(ClassifierMixin, Decisions, Persistent):
         if weight is not None and not weight.any():
             raise ValueError("sample_weight is zero for every row: there is nothing to score")
         (best, _), vocabulary = self._asked(lambda: self._topk(matrix, 1))
+        vocabulary.require_common_type(targets.distinct)
         rows = np.flatnonzero(np.diff(targets.offset))
         right = np.zeros(matrix.rows)
         right[rows] = ~targets.wrong(targets.ids(vocabulary), rows, best[rows, 0])

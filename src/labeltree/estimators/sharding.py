@@ -77,6 +77,7 @@ class ShardedClassifier(OnlineClassifier):
         new.n_features_in_ = total.n_features
         new._expects_more = new.passes != 1
         new._start_with(total, total.kind, streaming=False)
+        new.check_labels(total.labels)
         new._add_labels(list(total.labels))
         every = total.sums
         sums = sp.csr_matrix(

@@ -21,6 +21,7 @@ from labeltree.data.source import Source
 from labeltree.estimators import OnlineClassifier, TextClassifier, load
 from labeltree.eventlog import segments_of
 from labeltree.labels import Targets
+from labeltree.packedlabels import as_integer
 from labeltree.runs.notes import notes_of
 from labeltree.runs.shuffling import Numbered, Shuffle, numbered, shuffled
 
@@ -219,7 +220,19 @@ def open_data(
     if not labelled and FORMATS[settings["format"]].has_label_column:
         settings["label"] = None
     eager = "-" in files
-    return clf, stream(files, skip_bad_lines=skip_bad_lines, eager=eager, **settings)
+    rows = stream(files, skip_bad_lines=skip_bad_lines, eager=eager, **settings)
+    if labelled:
+        read_labels_as(clf, rows)
+    return clf, rows
+
+
+def read_labels_as(clf: OnlineClassifier | TextClassifier, rows: Stream) -> None:
+    """Let labels that text has be integers where they are written so, if those of a model are."""
+    if rows.has_text_labels:
+        labels = clf.classes_.tolist()
+        rows.integer_labels = any(type(label) is int for label in labels) and not any(
+            isinstance(label, str) and as_integer(label) != label for label in labels
+        )
 
 
 def reader_settings(

@@ -28,6 +28,7 @@ from labeltree.runs.reading import (
     names_of,
     pieces,
     prefetch,
+    read_labels_as,
     targets_of,
     text_settings,
 )
@@ -226,6 +227,8 @@ class Training:
             **self.settings,
         )
         rows.keep_labels = not forgets(self.clf)
+        if self.learned:
+            read_labels_as(self.clf, rows)
         if run.rows == 0 and self.learned:
             self.clf.begin_pass(again=run.number > 0, more=run.number + 1 < run.passes)
         skip = run.rows_to_skip

@@ -118,6 +118,13 @@ class ServedModel:
                 where + "labels",
             )
 
+    def require_labels(self, labels: Sequence[Label]) -> None:
+        """Raise if labels cannot be learned together, and after those learned before."""
+        try:
+            classifier_of(self.clf).check_labels(labels)
+        except ValueError as error:
+            raise BadRequestError(str(error), "labels") from error
+
     def learn(self, examples: Sequence[Example]) -> None:
         """Learn examples in their order; the model does not depend on how they are cut up.
 

@@ -17,6 +17,7 @@ from typing import Any
 
 from labeltree import modelfile
 from labeltree.eventlog import EventLog, LogError
+from labeltree.labels import Label
 from labeltree.runs.run import Every
 from labeltree.serve import snapshots
 from labeltree.serve.examples import BadRequestError, Example
@@ -304,13 +305,17 @@ class Service:
         assert self.log is not None
         kept: list[tuple[Job, list[Example]]] = []
         seen: set[str] = set()
+        labels: list[Label] = []
         for job in jobs:
             try:
                 for i, example in enumerate(job.examples):
                     self.model.require(example, f"examples[{i}]." if len(job.examples) > 1 else "")
+                own = [label for example in job.examples for label in example.labels]
+                self.model.require_labels([*labels, *own])
             except BadRequestError as error:
                 job.done.set_exception(error)
                 continue
+            labels += own
             new = []
             for example in job.examples:
                 if example.id is not None:
