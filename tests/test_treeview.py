@@ -262,6 +262,11 @@ class TestText:
         assert "x" * 39 + "…" in tree.to_text()
         assert "two lines" in tree.to_text()
 
+    def test_what_a_terminal_obeys_is_not_shown(self):
+        tree = small(names=["a\x1b[31mred", "b\x00\u202e", "c"])
+        assert "a\ufffd[31mred" in tree.to_text()
+        assert not {"\x1b", "\x00", "\u202e"} & set(tree.to_text())
+
     @each(TREES)
     def test_frequent_labels_are_those_of_most_weight(self, models, name):
         tree = models[name].tree_

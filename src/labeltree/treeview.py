@@ -20,8 +20,10 @@ def counted(count: float, noun: str, nouns: str | None = None) -> str:
 
 
 def shortened(name: str, length: int = 40) -> str:
-    """Return a name on one line that is not too long."""
+    """Return a name on one line that is not too long, and has nothing that a terminal obeys."""
     name = " ".join(name.split())
+    if not name.isprintable():
+        name = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in name)
     return name if len(name) <= length else name[: length - 1] + "…"
 
 

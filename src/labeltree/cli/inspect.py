@@ -17,7 +17,7 @@ from labeltree.runs.notes import notes_of
 from labeltree.runs.outputs import require_output
 from labeltree.runs.reading import names_of
 from labeltree.treepage import tree_page
-from labeltree.treeview import Tree, counted
+from labeltree.treeview import Tree, counted, shortened
 
 _DEPTH_DRAWN = 4
 _DEPTH_WRITTEN = 12
@@ -132,7 +132,9 @@ def describe(
     if notes.get("label_counts"):
         counts = np.array(notes["label_counts"])
         most = np.argsort(-counts, kind="stable")[:5]
-        facts["most seen"] = {str(clf.classes_[i]): int(counts[i]) for i in most.tolist()}
+        facts["most seen"] = {
+            shortened(str(clf.classes_[i])): int(counts[i]) for i in most.tolist()
+        }
     if notes.get("reader"):
         facts["read as"] = notes["reader"]
     if text is not None:
