@@ -4,6 +4,7 @@ The inner loops are compiled for AVX2 and for every x86-64. qemu (Debian's qemu-
 a processor that has none; `.ci/portable` runs more tests there, and on AArch64.
 """
 
+import os
 import platform
 import shutil
 import subprocess
@@ -38,7 +39,9 @@ np.savez(sys.argv[1], **found)
 
 
 def learn(path, *emulator):
-    subprocess.run([*emulator, sys.executable, "-c", LEARN, str(path)], check=True)
+    # OpenBLAS, numpy's and scipy's, does not always ask the emulator which processor it has.
+    env = {**os.environ, "OPENBLAS_CORETYPE": "Nehalem"} if emulator else None
+    subprocess.run([*emulator, sys.executable, "-c", LEARN, str(path)], check=True, env=env)
     return np.load(path)
 
 
