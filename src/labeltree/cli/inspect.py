@@ -17,7 +17,7 @@ from labeltree.runs.notes import notes_of
 from labeltree.runs.outputs import require_output
 from labeltree.runs.reading import names_of
 from labeltree.treepage import tree_page
-from labeltree.treeview import Tree, counted
+from labeltree.treeview import Tree, counted, learned
 
 _DEPTH_DRAWN = 4
 _DEPTH_WRITTEN = 12
@@ -83,12 +83,13 @@ def inspect(
         if explanation is not None:
             facts["example"] = explanation._asdict()
         return json.dumps(facts, indent=2, default=str) + "\n"
+    written = "".join(f"the tree is in {path}\n" for path in (dot, html) if path is not None)
     if explanation is not None:
-        return _explained(explanation, view)
+        return _explained(explanation, view) + "\n" * bool(written) + written
     text = "".join(f"{name:<12} {_text(value)}\n" for name, value in facts.items())
     if tree and view is not None:
         text += "\n" + view.to_text(depth_drawn, words)
-    return text
+    return text + "\n" * bool(written) + written
 
 
 def describe(
@@ -160,7 +161,7 @@ def _explained(found: Explanation, tree: Tree | None) -> str:
             indent = "  " * int(tree.depths[node])
             lines.append(
                 f"  {indent}node {node}: {counted(tree.labels_below[node], 'label')}, "
-                f"{counted(tree.weight[node], 'example')}: {names}"
+                f"{learned(tree.weight[node])}: {names}"
             )
         lines.append("")
     lines.append(f"{'candidates':<30} {'score':>10}")
