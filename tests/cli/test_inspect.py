@@ -180,6 +180,14 @@ def test_page_and_dot_have_every_node(cli, model, tmp_path):
     assert dot.read_text().count(" -> ") == tree.n_nodes - 1
 
 
+def test_one_against_all_would_need_the_features_seen(cli, tmp_path):
+    (tmp_path / "a.tsv").write_text("cat\tit purrs\ndog\tit barks\n" * 20)
+    for idf, counted in (("--text-idf", "5 features seen"), ("--no-text-idf", "features")):
+        cli("train", tmp_path / "a.tsv", "-m", tmp_path / "m", "--quiet", idf)
+        compared = json.loads(cli("inspect", tmp_path / "m", "--json").out)["compared"]
+        assert compared.endswith(f"MB: labels x {counted} x 4 bytes")
+
+
 def test_one_label_is_no_labels(cli, model):
     out = cli("inspect", model, "--tree", "--depth", 99).out
     assert "(1 label, learned" in out

@@ -100,6 +100,8 @@ def describe(
     notes = notes_of(model)
     text = clf.features_ if isinstance(clf, TextClassifier) else None
     clf = classifier_of(clf)
+    seen = None if text is None else text.features_seen_
+    compared = clf.n_labels_ * (seen or clf.n_features_in_) * 4 / 1e6
     facts: dict[str, Any] = {
         "model": str(model),
         "algorithm": name_of(type(clf)),
@@ -107,8 +109,8 @@ def describe(
         "file": f"{model.stat().st_size / 1e6:,.1f} MB",
         "memory": f"{clf.nbytes_ / 1e6:,.1f} MB",
         "compared": (
-            f"one-against-all would need {clf.n_labels_ * clf.n_features_in_ * 4 / 1e6:,.1f} MB: "
-            f"labels x features x 4 bytes"
+            f"one-against-all would need {compared:,.1f} MB: "
+            f"labels x {f'{seen:,} features seen' if seen else 'features'} x 4 bytes"
         ),
         "compiled": clf.compiled_,
         "labels": clf.n_labels_,
