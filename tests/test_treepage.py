@@ -63,7 +63,7 @@ def test_data_are_the_numbers_of_the_tree():
     words = {1: ["cat", "purrs"], 2: ["dog"]}
     data = data_of(tree_page("a tree", tree, 12, words))
     assert data["parent"] == [-1, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6]
-    assert data["examples"][:3] == [36, 26, 10]
+    assert data["learned"][:3] == [36, 26, 10]
     assert data["count"][:3] == [8, 4, 4]
     assert data["hidden"] == [0] * 15
     assert data["words"][:3] == [[], ["cat", "purrs"], ["dog"]]
@@ -76,7 +76,7 @@ def test_children_lie_side_by_side_the_largest_first():
     tree = balanced(4, arity=3, label=lambda i: i * 7 % 81)
     tree.weight[:] = np.random.default_rng(0).permutation(tree.weight)
     data = data_of(tree_page("a tree", tree, 12))
-    parent, examples = data["parent"], data["examples"]
+    parent, examples = data["parent"], data["learned"]
     assert parent[1:] == sorted(parent[1:])
     for node in range(2, len(parent)):
         if parent[node] == parent[node - 1]:
@@ -91,7 +91,7 @@ def test_below_the_depth_labels_are_found_where_they_would_be():
     assert data["hidden"] == [0, 0, 0, 2, 2, 2, 2]
     assert data["at"] == [3 + i // 8 for i in range(32)]
     assert (
-        "63 nodes, 32 leaves, depth 5; shown: 7 nodes, those with most examples, to depth 2."
+        "63 nodes, 32 leaves, depth 5; shown: 7 nodes, those learned most often, to depth 2."
         in (Outline(page).text)
     )
 

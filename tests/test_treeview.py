@@ -249,11 +249,11 @@ class TestText:
     def test_a_line_a_node_with_bars_beside_siblings(self):
         tree = small()
         assert tree.to_text(9, {2: ["deep", "down"]}).splitlines() == [
-            "c, b, a (6 examples, 3 labels)",
-            "├─ ████████ deep, down | c, b (5 examples, 2 labels)",
-            "│  ├─ ████████ c (3 examples, 1 label)",
-            "│  └─ █████    b (2 examples, 1 label)",
-            "└─ ██       a (1 example, 1 label)",
+            "c, b, a (3 labels, learned 6 times)",
+            "├─ ████████ deep, down | c, b (2 labels, learned 5 times)",
+            "│  ├─ ████████ c (1 label, learned 3 times)",
+            "│  └─ █████    b (1 label, learned 2 times)",
+            "└─ ██       a (1 label, learned 1 time)",
         ]
         assert len(tree.to_text(0).splitlines()) == 1
 
@@ -308,7 +308,10 @@ class TestDot:
         assert sorted(child for _, child in edges) == np.flatnonzero(tree.parent >= 0).tolist()
         for v, text in nodes.items():
             several = "" if tree.labels_below[v] == 1 else "s"
-            assert f"{tree.labels_below[v]} label{several}\\n{tree.weight[v]:g} example" in text
+            assert (
+                f"{tree.labels_below[v]} label{several}\\nlearned {tree.weight[v]:,.0f} time"
+                in text
+            )
             assert (tree.label[v] is None) == (not text.startswith("label "))
 
     @pytest.mark.parametrize("max_depth", [0, 2])
@@ -325,7 +328,7 @@ class TestDot:
         nodes, edges = parse_dot(tree.to_dot())
         assert len(nodes) == tree.n_nodes == 2 * len(wild) - 1
         assert len(edges) == tree.n_nodes - 1
-        names = {text.removesuffix("\\n1 label\\n3 examples") for text in nodes.values()}
+        names = {text.removesuffix("\\n1 label\\nlearned 3 times") for text in nodes.values()}
         unescaped = {re.sub(r"\\(.)", r"\1", name) for name in names}
         assert set(wild) <= unescaped
 

@@ -19,6 +19,11 @@ def counted(count: float, noun: str, nouns: str | None = None) -> str:
     return f"{text} {noun if text == '1' else nouns or noun + 's'}"
 
 
+def learned(weight: float) -> str:
+    """Return how often something was learned: ``learned 2,000 times``."""
+    return f"learned {counted(weight, 'time')}"
+
+
 def shortened(name: str, length: int = 40) -> str:
     """Return a name on one line that is not too long, and has nothing that a terminal obeys."""
     name = " ".join(name.split())
@@ -49,7 +54,8 @@ class Tree:
         The label of a leaf; elsewhere the most frequent one, where the estimator counts them, or
         None.
     weight : array of float64
-        The weight of the examples that reached each node.
+        How often what is at each node or below it was learned: a row counts in every pass, by its
+        weight, and in a tree over label sets for each of its labels.
     labels_below : array of int64
         How many labels were seen at each node or below it.
     measures : mapping of str to array
@@ -197,8 +203,8 @@ class Tree:
         """Return a drawing of the top of the tree, a line a node.
 
         Each tells the node's most typical words, if they are given by node, and the labels that
-        came most often. A bar is its share of the examples, that of the sibling with most being
-        full.
+        came most often. A bar is its share of what was learned, that of the sibling with most
+        being full.
         """
         frequent = self.frequent_labels(max_depth)
         lines = []
@@ -210,8 +216,8 @@ class Tree:
             names = ", ".join(shortened(str(label)) for label in frequent.get(node, []))
             names += ", ..." if self.labels_below[node] > len(frequent.get(node, [])) > 0 else ""
             lines.append(
-                f"{branch}{bar}{told}{names} ({counted(self.weight[node], 'example')}, "
-                f"{counted(self.labels_below[node], 'label')})\n"
+                f"{branch}{bar}{told}{names} ({counted(self.labels_below[node], 'label')}, "
+                f"{learned(self.weight[node])})\n"
             )
             if self.depths[node] < max_depth:
                 children = sorted(self.children[node], key=lambda v: -self.weight[v])
@@ -234,7 +240,7 @@ class Tree:
         lines = ["digraph tree {", "  node [shape=box];"]
         for node in np.flatnonzero(self.depths <= max_depth).tolist():
             text = f"{counted(self.labels_below[node], 'label')}\\n"
-            text += f"{self.weight[node]:g} example{'' if self.weight[node] == 1 else 's'}"
+            text += learned(self.weight[node])
             if self.label[node] is not None:
                 name = str(self.label[node]).replace("\\", "\\\\").replace('"', '\\"')
                 text = f"{name}\\n{text}"

@@ -34,7 +34,7 @@ def test_facts(cli, model):
 def test_tree_is_drawn_with_frequent_labels(cli, model):
     lines = cli("inspect", model, "--tree", "--depth", 1).out.partition("\n\n")[2].splitlines()
     assert len(lines) == 3
-    assert lines[0].endswith(", ... (3,000 examples, 40 labels)")
+    assert lines[0].endswith(", ... (40 labels, learned 3,000 times)")
     assert lines[1].startswith("├─ ")
     assert lines[2].startswith("└─ ")
     tree = load(model).tree_
@@ -83,7 +83,7 @@ def test_example_shows_path_candidates_and_tokens(cli, tmp_path):
     packed.write_bytes(gzip.compress(data.read_bytes()))
     assert cli("inspect", m, "--example", f"{packed}:3").out == text
     assert text.splitlines()[0] == "dog\tit barks outside"
-    assert "node 0: 2 labels, 200 examples" in text
+    assert "node 0: 2 labels, learned 200 times" in text
     found = json.loads(cli("inspect", m, "--example", f"{data}:3", "--json").out)["example"]
     assert found["candidates"][0][0] == "dog"
     token, change, then = found["left_out"][0]
@@ -168,18 +168,27 @@ def test_example_needs_no_label(cli, tmp_path):
 
 def test_page_and_dot_have_every_node(cli, model, tmp_path):
     page, dot = tmp_path / "tree.html", tmp_path / "tree.dot"
-    cli("inspect", model, "--html", page, "--dot", dot)
+    out = cli("inspect", model, "--html", page, "--dot", dot).out
+    assert out.endswith(f"\n\nthe tree is in {dot}\nthe tree is in {page}\n")
     data = data_of(page.read_text())
     tree = load(model).tree_
     assert len(data["parent"]) == tree.n_nodes
-    assert (data["count"][0], data["examples"][0]) == (40, 3000)
+    assert (data["count"][0], data["learned"][0]) == (40, 3000)
     assert sorted(data["labels"]) == sorted(map(str, range(40)))
     assert not any(data["words"])  # no names are kept
     assert "<title>m.labeltree: probability-tree</title>" in page.read_text()
     assert dot.read_text().count(" -> ") == tree.n_nodes - 1
 
 
+def test_one_against_all_would_need_the_features_seen(cli, tmp_path):
+    (tmp_path / "a.tsv").write_text("cat\tit purrs\ndog\tit barks\n" * 20)
+    for idf, counted in (("--text-idf", "5 features seen"), ("--no-text-idf", "features")):
+        cli("train", tmp_path / "a.tsv", "-m", tmp_path / "m", "--quiet", idf)
+        compared = json.loads(cli("inspect", tmp_path / "m", "--json").out)["compared"]
+        assert compared.endswith(f"MB: labels x {counted} x 4 bytes")
+
+
 def test_one_label_is_no_labels(cli, model):
     out = cli("inspect", model, "--tree", "--depth", 99).out
-    assert ", 1 label)" in out
+    assert "(1 label, learned" in out
     assert "1 labels" not in out

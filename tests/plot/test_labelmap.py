@@ -58,7 +58,7 @@ def test_map_has_a_box_a_branch_with_its_words_inside(runs):
             and inside.y1 <= box.y1
             for box in boxes
         )
-    assert ax.texts[0].get_text() == "4 labels, 240 examples; areas: examples"
+    assert ax.texts[0].get_text() == "4 labels, learned 240 times; areas: how often learned"
     without = plot.label_map(runs[1])  # no names: labels
     shown = {
         word for text in without.texts[1:] for word in text.get_text().replace(",", " ").split()

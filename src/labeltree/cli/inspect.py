@@ -17,7 +17,7 @@ from labeltree.runs.notes import notes_of
 from labeltree.runs.outputs import require_output
 from labeltree.runs.reading import names_of
 from labeltree.treepage import tree_page
-from labeltree.treeview import Tree, counted, shortened
+from labeltree.treeview import Tree, counted, learned, shortened
 
 _DEPTH_DRAWN = 4
 _DEPTH_WRITTEN = 12
@@ -83,12 +83,13 @@ def inspect(
         if explanation is not None:
             facts["example"] = explanation._asdict()
         return json.dumps(facts, indent=2, default=str) + "\n"
+    written = "".join(f"the tree is in {path}\n" for path in (dot, html) if path is not None)
     if explanation is not None:
-        return _explained(explanation, view)
+        return _explained(explanation, view) + "\n" * bool(written) + written
     text = "".join(f"{name:<12} {_text(value)}\n" for name, value in facts.items())
     if tree and view is not None:
         text += "\n" + view.to_text(depth_drawn, words)
-    return text
+    return text + "\n" * bool(written) + written
 
 
 def describe(
@@ -99,6 +100,8 @@ def describe(
     notes = notes_of(model)
     text = clf.features_ if isinstance(clf, TextClassifier) else None
     clf = classifier_of(clf)
+    seen = None if text is None else text.features_seen_
+    compared = clf.n_labels_ * (seen or clf.n_features_in_) * 4 / 1e6
     facts: dict[str, Any] = {
         "model": str(model),
         "algorithm": name_of(type(clf)),
@@ -106,8 +109,8 @@ def describe(
         "file": f"{model.stat().st_size / 1e6:,.1f} MB",
         "memory": f"{clf.nbytes_ / 1e6:,.1f} MB",
         "compared": (
-            f"one-against-all would need {clf.n_labels_ * clf.n_features_in_ * 4 / 1e6:,.1f} MB: "
-            f"labels x features x 4 bytes"
+            f"one-against-all would need {compared:,.1f} MB: "
+            f"labels x {f'{seen:,} features seen' if seen else 'features'} x 4 bytes"
         ),
         "compiled": clf.compiled_,
         "labels": clf.n_labels_,
@@ -162,7 +165,7 @@ def _explained(found: Explanation, tree: Tree | None) -> str:
             indent = "  " * int(tree.depths[node])
             lines.append(
                 f"  {indent}node {node}: {counted(tree.labels_below[node], 'label')}, "
-                f"{counted(tree.weight[node], 'example')}: {names}"
+                f"{learned(tree.weight[node])}: {names}"
             )
         lines.append("")
     lines.append(f"{'candidates':<30} {'score':>10}")

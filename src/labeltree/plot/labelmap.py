@@ -1,4 +1,4 @@
-"""What a fitted tree is about, on one map: branches as rectangles as large as their examples."""
+"""What a fitted tree is about, on one map: branches are as large as what they learned."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from matplotlib.patches import Rectangle
 
 from labeltree.estimators.treewords import tree_words
 from labeltree.plot.style import axes, current_style, figure, palette
-from labeltree.treeview import counted, shortened
+from labeltree.treeview import counted, learned, shortened
 
 _SIZE = (10.0, 6.2)  # inches
 _LETTER = 0.6  # width of a letter, on average, as a share of its height
@@ -31,9 +31,9 @@ class Box(NamedTuple):
 def label_map(clf: Any, names: Mapping[int, str] | None = None, ax: Axes | None = None) -> Axes:
     """Draw the two top levels of a fitted tree as a map, with what each branch is about.
 
-    A rectangle is as large as a branch's share of the examples; one colour is one branch of the top
-    level. In it are the branch's most typical words, where names of features are known, or else its
-    most frequent labels. Of several trees the first is drawn.
+    A rectangle is as large as a branch's share of what was learned; one colour is one branch of the
+    top level. In it are the branch's most typical words, where names of features are known, or else
+    its most frequent labels. Of several trees the first is drawn.
 
     Parameters
     ----------
@@ -60,11 +60,11 @@ def label_map(clf: Any, names: Mapping[int, str] | None = None, ax: Axes | None 
     tree = clf.tree_
     root = tree.roots[0]
     title = "What branches are about"
-    note = f"{counted(tree.labels_below[root], 'label')}, {counted(tree.weight[root], 'example')}"
+    note = f"{counted(tree.labels_below[root], 'label')}, {learned(tree.weight[root])}"
     with current_style() as scheme:
         if ax is None:
             ax = figure(size=_SIZE).axes[0]
-        ax = axes(title, "", "", note=f"{note}; areas: examples", ax=ax)
+        ax = axes(title, "", "", note=f"{note}; areas: how often learned", ax=ax)
         ax.set_axis_off()
         ax.set_xlim(0, 1)
         ax.set_ylim(1, 0)

@@ -316,6 +316,13 @@ class TextFeatures(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         return int(self._core.documents)
 
+    @property
+    def features_seen_(self) -> int | None:
+        """How many features the counted texts had, 4,194,304 at most; None without `idf`."""
+        check_is_fitted(self)
+        counts = self._arrays().get("counts")
+        return int(np.count_nonzero(counts)) if self.idf and counts is not None else None
+
     def document_counts(self, columns: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return in how many texts features were.
 

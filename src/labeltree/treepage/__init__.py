@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from labeltree.treeview import Tree, counted, shortened
 
-MOST_NODES = 20_000  # of a page, those with most examples
-MOST_LABELS = 200_000  # that are found by the search, those with most examples
+MOST_NODES = 20_000  # of a page, those learned most often
+MOST_LABELS = 200_000  # that are found by the search, those learned most often
 _LETTERS = 4_000_000  # of their names, all together
 _LENGTH = 200  # of a name
 
@@ -29,8 +29,8 @@ def tree_page(
     """Return a page that shows a tree down to a depth, and unfolds.
 
     Each node tells its most typical words, if they are given, those labels that came most often
-    below it, and how many labels and examples did; by the length of a bar it tells its examples
-    beside those of its siblings. A search finds labels and words, and unfolds the way to them.
+    below it, how many labels did, and how often they were learned; by the length of a bar it tells
+    that beside its siblings. A search finds labels and words, and unfolds the way to them.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def tree_page(
     """
     shown = _shown(tree, max_depth)
     data = json.dumps(_data(tree, shown, words or {}), separators=(",", ":"))
-    part = f"; shown: {counted(len(shown), 'node')}, those with most examples"
+    part = f"; shown: {counted(len(shown), 'node')}, those learned most often"
     part += f", to depth {max_depth}" if tree.depth > max_depth else ""
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -68,7 +68,8 @@ def tree_page(
         f'<p class="quiet">{counted(tree.n_nodes, "node")}, '
         f"{counted(tree.n_leaves, 'leaf', 'leaves')}, depth {tree.depth}"
         + (part if len(shown) < tree.n_nodes else "")
-        + ". A bar compares a branch with its siblings by examples.</p>\n"
+        + ". A bar compares a branch with its siblings by how often it was learned: a row counts "
+        "in every pass, and in a tree over label sets for each of its labels.</p>\n"
         "<noscript><p>This page unfolds by JavaScript, which is off; "
         "<code>labeltree inspect --tree</code> shows the same as text.</p></noscript>\n"
         '<search hidden><input id="search" type="search" autocomplete="off" '
@@ -85,7 +86,7 @@ def _asset(name: str) -> str:
 
 
 def _shown(tree: Tree, max_depth: int) -> NDArray[np.int64]:
-    """Return the nodes that a page has: parents first, siblings together, by falling examples."""
+    """Return the nodes that a page has: parents first, siblings together, most learned first."""
     nodes = np.flatnonzero(tree.depths <= max_depth)
     order = np.lexsort([nodes, tree.depths[nodes], -tree.weight[nodes]])
     shown = np.zeros(tree.n_nodes, dtype=bool)
@@ -124,7 +125,7 @@ def _data(tree: Tree, shown: NDArray[np.int64], words: Mapping[int, list[str]]) 
     ]
     return {
         "parent": np.where(parent < 0, -1, place[parent]).tolist(),
-        "examples": [round(weight, 2) for weight in tree.weight[shown].tolist()],
+        "learned": [round(weight, 2) for weight in tree.weight[shown].tolist()],
         "count": tree.labels_below[shown].tolist(),
         "hidden": hidden[shown].tolist(),
         "names": names,

@@ -40,17 +40,17 @@ function rowOf(node, most, tag) {
   const above = data.parent[node];
   const scale = element("span", "scale");
   const bar = scale.appendChild(element("span", "bar"));
-  bar.style.width = `${most > 0 ? 100 * data.examples[node] / most : 0}%`;
-  if (above >= 0 && data.examples[above] > 0) {
-    const share = 100 * data.examples[node] / data.examples[above];
-    scale.title = `${share.toFixed(1)} % of the examples of the branch above`;
+  bar.style.width = `${most > 0 ? 100 * data.learned[node] / most : 0}%`;
+  if (above >= 0 && data.learned[above] > 0) {
+    const share = 100 * data.learned[node] / data.learned[above];
+    scale.title = `${share.toFixed(1)} % of what the branch above has learned`;
   }
   const what = element("span");
   if (data.words[node].length) what.append(element("span", "words", data.words[node].join(", ")));
   const names = data.names[node].map(label => data.labels[label]).join(", ");
   what.append(element("span", "names", names + (data.count[node] > data.names[node].length && names ? ", …" : "")));
   const labels = tag === "summary" ? `${counted(data.count[node], "label")}, ` : "";
-  row.append(scale, what, element("span", "count", labels + counted(data.examples[node], "example")));
+  row.append(scale, what, element("span", "count", `${labels}learned ${counted(data.learned[node], "time")}`));
   rows.set(node, row);
   return row;
 }
@@ -89,7 +89,7 @@ function fill(node) {
   if (reach.has(node)) return;
   const branch = details.get(node);
   const list = branch.appendChild(element("ul"));
-  const most = children[node] ? data.examples[first[node]] : 0;
+  const most = children[node] ? data.learned[first[node]] : 0;
   reach.set(node, () => {});
   if (children[node]) reach.set(node, inSteps(list, children[node], i => make(first[node] + i, most)));
   if (!data.hidden[node]) return;
@@ -122,7 +122,7 @@ function reveal(node) {
 }
 
 const tree = document.getElementById("tree");
-roots.forEach(root => tree.append(make(root, Math.max(...roots.map(one => data.examples[one])))));
+roots.forEach(root => tree.append(make(root, Math.max(...roots.map(one => data.learned[one])))));
 roots.forEach(root => { if (details.has(root)) open(root); });
 
 const box = document.getElementById("search"), results = document.getElementById("results");
