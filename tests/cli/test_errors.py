@@ -219,6 +219,18 @@ def test_predictions_on_a_full_disk(folder, model, tmp_path):
     assert os.listdir(tmp_path) == []
 
 
+def test_a_missing_file_is_told_before_what_reads_files_is_imported():
+    code = (
+        "import sys; from labeltree.cli.app import build\n"
+        "try: build(['train'])(sys.argv[1:], standalone_mode=False)\n"
+        "except FileNotFoundError as error: print(error.filename, 'sklearn' in sys.modules)"
+    )
+    arguments = ["train", "-m", "m", "-", "*.tsv", "nosuch.tsv"]
+    command = [sys.executable, "-c", code, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout == "nosuch.tsv False\n"
+
+
 def test_ctrl_c_while_starting():
     code = "import _thread, labeltree.cli as cli, builtins; real = builtins.__import__\n"
     code += "def stop(name, *more):\n    if name == 'typer': raise KeyboardInterrupt\n"

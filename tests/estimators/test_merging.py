@@ -275,3 +275,12 @@ def test_trees_of_the_same_rows_are_put_together_to_the_last_bit():
         for trees in ((0, 2), (2, 5))
     ]
     same(merge(parts, same_rows=True), whole)
+
+
+def test_labels_that_are_written_alike_are_not_merged():
+    parts = [OneAgainstAllClassifier(random_state=0).fit(DENSE, y) for y in (FEW == "a", FEW)]
+    assert len(merge(parts).classes_) == 5
+    texts = (DENSE[:, 0] > 0).astype(int).astype(str)
+    parts = [OneAgainstAllClassifier(random_state=0).fit(DENSE, y) for y in (texts, texts == "1")]
+    with pytest.raises(ValueError, match="would be two: expected one type"):
+        merge(parts)

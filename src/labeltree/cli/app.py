@@ -38,6 +38,7 @@ from labeltree.cli.options import (
     WeightColumn,
     WordNgrams,
     reader_options,
+    require_files,
     text_options,
 )
 
@@ -219,6 +220,8 @@ def train(
     parameters: dict[str, Any],
 ) -> None:
     """Learn from files or a stream, and write a model."""
+    if workers is None and dask is None:  # whose files may be elsewhere
+        require_files([*(data or []), *(test or [])])
     from labeltree.cli.display import make_display
     from labeltree.cli.train import train_and_report
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import glob
+import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -91,6 +94,13 @@ def reader_options(
         "delimiter": "\t" if delimiter == "\\t" else delimiter,
     }
     return {name: value for name, value in options.items() if value is not None}
+
+
+def require_files(names: Sequence[str]) -> None:
+    """Raise if a file is not there, before the second that it takes to import what reads it."""
+    for name in names:
+        if name != "-" and not glob.has_magic(name):
+            os.stat(name)
 
 
 def text_options(

@@ -416,7 +416,9 @@ class OnlineClassifier(Predictor):
             with model._lock.reading:
                 labels.append(model._vocabulary.tolist())
                 states.append(model._learner.state())
-        merged._vocabulary = Vocabulary(dict.fromkeys(itertools.chain(*labels)))
+        every_label = list(dict.fromkeys(itertools.chain(*labels)))
+        merged.check_labels(every_label)
+        merged._vocabulary = Vocabulary(every_label)
         ids = [merged._vocabulary.ids(own) for own in labels]
         first = 0 if base is None else 1
         shards = Shards(
