@@ -219,6 +219,11 @@ def test_another_number_may_stand_for_the_training_examples_in_all_forms():
     assert propensities([4, 1], n_examples=4, N=100) == pytest.approx([by_hand[0], by_hand[1]])
     assert propensities({0: 4, 1: 1}, n_examples=4, N=100) == pytest.approx(by_hand)
     assert propensities(lists, N=4) == propensities(lists)
+    for wrong in (0, -1, np.nan, np.inf, "x", 10**400):
+        with pytest.raises(ValueError, match=r"N is .*, expected how many examples"):
+            propensities(lists, N=wrong)
+        with pytest.raises(ValueError, match="n_examples is"):
+            propensities([4, 1], n_examples=wrong)
 
 
 def test_propensities_agree_over_all_forms():

@@ -86,9 +86,13 @@ class Replica(Generic[Model]):
         new = self.whole()
         new._go_through(X, y, sample_weight, shard, shards, number, passes, known)
         found, state = new.known_rows(), new._learner.state()
-        new, learned = _without_weights(new, state), new._arrangement().table(state)
-        del state  # and with it two copies of the weights, before there is another
-        return Learned(new, learned.changed_since(self.weights), found)
+        new._take(new._make_learner())  # the learner has a copy of all that, which is large
+        learned = new._arrangement().table(state)
+        moves = learned.changed_since(self.weights)
+        del learned
+        state = _emptied(new, state)
+        new._learner.restore(state)
+        return Learned(new, moves, found)
 
     def ends(self, parts: int) -> list[int]:
         """Return where ranges of the rows of weights end, which are of about the same size."""
@@ -117,5 +121,10 @@ class Replica(Generic[Model]):
 
 
 def _without_weights(model: Model, state: State) -> Model:
+    return model._restored(_emptied(model, state))
+
+
+def _emptied(model: ShardedClassifier, state: State) -> State:
+    """Return a state without weights, and without what is known of rows."""
     empty = {*model._arrangement().table(state).state, *OF_ROWS}
-    return model._restored({n: array[:0] if n in empty else array for n, array in state.items()})
+    return {n: array[:0].copy() if n in empty else array for n, array in state.items()}

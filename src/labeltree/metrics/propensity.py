@@ -1,6 +1,7 @@
 """Propensities: how likely a label that applies is to have been recorded (Jain et al. 2016)."""
 
 from collections.abc import Hashable, Mapping
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -82,6 +83,11 @@ def propensities(
             f"A and B must be positive numbers, but are {A!r} and {B!r}; "
             "0.55 and 1.5 suit most data sets."
         )
+    for name, value in (("n_examples", n_examples), ("N", N)):
+        if value is not None and not (isinstance(value, Integral) and 0 < value < 2**63):
+            raise ValueError(
+                f"{name} is {value!r}, expected how many examples there are, a number from 1 on."
+            )
     if n_examples is not None:
         return _from_counts(y_train, n_examples, n_examples if N is None else N, A, B)
     truth = label_sets(y_train)
