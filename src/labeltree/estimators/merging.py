@@ -143,7 +143,7 @@ def _require_begun_from(base: OnlineClassifier, model: OnlineClassifier, which: 
             f"model {which} has learned {model.examples_:,} examples, and base {base.examples_:,}: "
             "it did not go on from there; give the model that all went on from, or no base"
         )
-    if not set(base.classes_.tolist()) <= set(model.classes_.tolist()):
+    if (model.label_ids(base.classes_.tolist()) < 0).any():
         raise CannotMergeError(
             f"base has labels that model {which} lacks: it did not go on from there; give the "
             "model that all went on from, or no base"

@@ -128,15 +128,14 @@ def _without_regrowth(merged: State, shards: Shards) -> State:
 
     It begins again when the sample of rows, which is empty now, has half of all that were learned.
     """
-    labels = {
-        label
+    learned = [
+        own[np.flatnonzero(state["counts"])]
         for state, own in zip(shards.states, shards.ids, strict=True)
-        for label in own[np.flatnonzero(state["counts"])].tolist()
-    }
+    ]
     rows = merged["examples"].astype(np.uint64)
     idle = {
         "stage": 0,
-        "labels": len(labels),
+        "labels": len(np.unique(np.concatenate(learned))),
         "rows": rows,
         "elsewhere": rows,
         "next": 0,

@@ -34,7 +34,7 @@ def depth_histogram(clf: Any, ax: Axes | None = None) -> Axes:
         ax.bar(np.arange(tree.depth + 1), counts, 0.85, color=palette()[0])
         ax.set_xlim(max(0, np.flatnonzero(counts)[:1].sum() - 1) - 0.5, tree.depth + 0.5)
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-        ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
+        ax.yaxis.set_major_formatter(_plain_numbers())
     return ax
 
 
@@ -62,6 +62,11 @@ def leaf_size_histogram(clf: Any, ax: Axes | None = None) -> Axes:
         ax.set_xscale("log")
         ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
         ax.xaxis.set_minor_formatter(NullFormatter())
-        ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
-        ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
+        ax.xaxis.set_major_formatter(_plain_numbers())
+        ax.yaxis.set_major_formatter(_plain_numbers())
     return ax
+
+
+def _plain_numbers() -> FuncFormatter:
+    """Return what writes 10,000 as such; each axis needs one of its own."""
+    return FuncFormatter(lambda value, _: f"{value:,.10g}")
