@@ -8,6 +8,20 @@
 #include "relaxed.hpp"
 
 namespace labeltree {
+namespace {
+
+// Four sums that do not wait for each other.
+double sum_of_squares(std::span<const float> values) {
+  double sums[4] = {};
+  std::size_t i = 0;
+  for (; i + 4 <= values.size(); i += 4) {
+    for (std::size_t j = 0; j < 4; ++j) sums[j] += double{values[i + j]} * values[i + j];
+  }
+  for (; i < values.size(); ++i) sums[0] += double{values[i]} * values[i];
+  return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+}
+
+}  // namespace
 
 std::size_t Bank::slot(std::uint64_t feature) const {
   return params_.features <= slots_ ? feature : mix64(feature) % slots_;
@@ -56,7 +70,7 @@ void Bank::begin_pass(bool again) {
 }
 
 void Bank::observe(const Matrix& X, std::size_t row, float weight, ExampleBuffer& out) {
-  note_largest(X, row);
+  if (counting_) note_largest(X, row);
   encode(X, row, out);
   ExampleBuffer::Entry& entry = out.entries_.back();
   if (entry.squared_norm < largest_learnable) {
@@ -85,14 +99,10 @@ void Bank::encode_again(const Matrix& X, std::size_t row, ExampleBuffer& out) co
 void Bank::weigh(ExampleBuffer& out, ExampleBuffer::Entry& entry) const {
   const std::span<float> values(out.values_.data() + entry.value_begin, entry.size);
   if (documents_) documents_->weigh({out.slots_.data() + entry.key_begin, entry.size}, values);
-  double squares = 0.0;
-  for (const float value : values) squares += double{value} * value;
+  const double squares = sum_of_squares(values);
   const double scale = squares > 0.0 ? 1.0 / std::sqrt(squares) : 0.0;
-  entry.squared_norm = 1.0f;
-  for (float& value : values) {
-    value = static_cast<float>(value * scale);
-    entry.squared_norm += value * value;
-  }
+  for (float& value : values) value = static_cast<float>(value * scale);
+  entry.squared_norm = static_cast<float>(1.0 + sum_of_squares(values));
 }
 
 void Bank::encode(const Matrix& X, std::size_t row, ExampleBuffer& out) const {

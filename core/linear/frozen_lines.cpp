@@ -68,8 +68,9 @@ LABELTREE_INLINE void find(const Group* groups, const std::uint8_t* bytes, Addre
     found.used[n] = used;
     found.before[n] = used & (bit - 1);
     found.value[n] = x.value[i];
-    __builtin_prefetch(found.at[n]);
-    n += (used & bit) != 0;  // no branch: whether a line is used is hard to guess
+    const bool is_used = (used & bit) != 0;  // no branch on it: it is hard to guess
+    __builtin_prefetch(is_used ? found.at[n] : groups + line / group_lines);
+    n += is_used;
   }
   found.size = n;
 }

@@ -271,21 +271,26 @@ void ChoiceTree::search(const ExampleBuffer& examples, const Breadth& breadth, c
     next.clear();
     for (std::size_t i = 0, at = 0; i < examples.size(); ++i) {
       below.clear();
-      float best = -std::numeric_limits<float>::infinity();
+      std::vector<Reached>& found = leaves[i];
+      float best = -std::numeric_limits<float>::infinity(), best_found = best_leaf[i];
       for (; at < end[i]; ++at) {
         const float above = level[at].log_probability;
         const float* log_p = blocks[at];
         const std::uint32_t* child = child_.data() + width * place[at];
         for (std::size_t c = 0; c < width; ++c) {
           if (child[c] == none) continue;
-          const Reached reached{above + log_p[c], child[c]};
-          const bool leaf = is_leaf(child[c]);
-          (leaf ? leaves[i] : below).push_back(reached);
-          float& largest = leaf ? best_leaf[i] : best;
-          largest = std::max(largest, reached.log_probability);
+          const float log_probability = above + log_p[c];
+          if (is_leaf(child[c])) {
+            found.push_back({log_probability, child[c]});
+            best_found = std::max(best_found, log_probability);
+          } else {
+            below.push_back({log_probability, child[c]});
+            best = std::max(best, log_probability);
+          }
         }
       }
-      keep_probable(breadth, leaves[i], std::max(best, best_leaf[i]), below);
+      best_leaf[i] = best_found;
+      keep_probable(breadth, found, std::max(best, best_found), below);
       next.insert(next.end(), below.begin(), below.end());
       end[i] = next.size();
     }

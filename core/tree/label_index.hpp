@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "labels.hpp"
@@ -70,6 +71,8 @@ class LabelIndex {
 
   static constexpr std::size_t no_list = FrozenPostings::no_list;
 
+  static std::size_t find(const std::vector<Posting>& list, LabelId label);
+  std::pair<std::size_t, float> least_typical(const std::vector<Posting>& list) const;
   std::size_t list(std::size_t slot) const;
   std::vector<Posting>& list_to_add_to(std::size_t slot);
   void prefetch_postings(std::size_t list) const;

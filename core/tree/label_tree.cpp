@@ -149,17 +149,10 @@ void LabelTree::train_scorers(std::span<const LabelId> y, float weight, Scratch&
   hopeful = labels.size();  // all learn
   score(scratch);
   if (params_.exclusive) {
-    double total = 0.0;
-    float largest = -std::numeric_limits<float>::infinity();
-    for (const float s : scores) largest = std::max(largest, s);
-    for (const float s : scores) total += std::exp(double{s} - largest);
-    const auto log_total = static_cast<float>(std::log(total)) + largest;
-    std::vector<float>& odds = scratch.values;
-    odds.assign((scores.size() + 7) / 8 * 8, -1.0f);
-    std::transform(scores.begin(), scores.end(), odds.begin(),
-                   [&](float s) { return s - log_total; });
-    to_log_odds(odds.data(), odds.size());
-    std::copy_n(odds.begin(), scores.size(), scores.begin());
+    const std::size_t n = scores.size();
+    scores.resize((n + 7) / 8 * 8, no_share);
+    to_log_odds_of_shares(scores.data(), scores.size());
+    scores.resize(n);
   }
   std::vector<std::uint32_t>& order = scratch.order;
   order.resize(labels.size());

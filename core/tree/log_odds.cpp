@@ -1,5 +1,8 @@
 #include "tree/log_odds.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 #include "linear/simd.hpp"
 
 namespace labeltree {
@@ -17,6 +20,24 @@ LABELTREE_CLONES void to_log_odds(float* values, std::size_t size) {
     odds = odds > -surest ? odds : simd::f32x8{} - surest;
     simd::store(values + i, odds);
   }
+}
+
+LABELTREE_CLONES void to_log_odds_of_shares(float* scores, std::size_t size) {
+  if (size == 0) return;
+  simd::f32x8 largest = simd::load(scores);
+  for (std::size_t i = 8; i < size; i += 8) {
+    const simd::f32x8 next = simd::load(scores + i);
+    largest = next > largest ? next : largest;
+  }
+  float highest = largest[0];
+  for (int lane = 1; lane < 8; ++lane) highest = std::max(highest, largest[lane]);
+  simd::f32x8 parts{};
+  for (std::size_t i = 0; i < size; i += 8) parts += simd::exp(simd::load(scores + i) - highest);
+  const float log_total = std::log(simd::sum(parts)) + highest;
+  for (std::size_t i = 0; i < size; i += 8) {
+    simd::store(scores + i, simd::load(scores + i) - log_total);
+  }
+  to_log_odds(scores, size);
 }
 
 }  // namespace labeltree

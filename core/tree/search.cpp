@@ -1,6 +1,7 @@
 #include "tree/search.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 
 #include "linear/simd.hpp"
@@ -12,9 +13,10 @@ namespace kernel {
 LABELTREE_INLINE std::size_t count_from(const float* values, std::size_t n, float bound) {
   simd::i32x8 count{};
   for (std::size_t i = 0; i < n; i += 8) count -= simd::load(values + i) >= bound;
-  std::size_t sum = 0;
-  for (int lane = 0; lane < 8; ++lane) sum += static_cast<std::size_t>(count[lane]);
-  return sum;
+  std::uint64_t pairs[4];  // two counts in each
+  std::memcpy(pairs, &count, sizeof pairs);
+  const std::uint64_t sum = (pairs[0] + pairs[1]) + (pairs[2] + pairs[3]);
+  return (sum >> 32) + (sum & 0xffffffffu);
 }
 
 }  // namespace kernel

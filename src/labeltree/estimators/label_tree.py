@@ -268,7 +268,8 @@ class LabelTreeClassifier(ShardedClassifier, ForgettingClassifier):
         sparse, sets = survey.is_sparse, survey.multilabel
         each = survey.labels_of_a_row
         several = self.update == "auto" and sets and self._expects_more
-        dual = self.update == "dual" or (several and each <= _MANY)
+        many = sets and each > _MANY
+        dual = self.update == "dual" or (several and not many)
         if dual:
             self._settle_rows(survey)
         words = sparse and self.scale_ != "max"
@@ -279,7 +280,7 @@ class LabelTreeClassifier(ShardedClassifier, ForgettingClassifier):
         alone = dual and sets and words  # one tree proposes as well as with an index, in less time
         default_length = 256 if words and not alone else 0
         self.index_length_ = default_length if self.index_length is None else self.index_length
-        self.n_trees_ = self.n_trees or (1 if self.index_length_ or alone else 3)
+        self.n_trees_ = self.n_trees or (1 if self.index_length_ or alone or many else 3)
         n_labels = survey.n_labels
         models = n_labels + 8 * self.n_trees_ * _core.LabelTree.inner_nodes(n_labels)
         room = 0 if streaming else 2**self.bits_
@@ -289,8 +290,8 @@ class LabelTreeClassifier(ShardedClassifier, ForgettingClassifier):
         self._settle_lines(survey, models, room)
         self.scorer_update_ = "dual" if dual else "sgd" if words and sets else "adaptive"
         self.candidates_ = self.candidates or 10
-        if dual and self.candidates is None:
-            self.candidates_ = int(np.clip(np.ceil(4 * each), 16, 1000))
+        if self.candidates is None and (dual or (many and not self.index_length_)):
+            self.candidates_ = int(np.clip(np.ceil((4 if dual else 1) * each), 16, 1000))
         self.calibrated_ = True
         self.scorer_step_ = self.scorer_step or (0.5 if not sets else 0.3 if words else 0.1)
 
