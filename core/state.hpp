@@ -24,6 +24,9 @@ class StateVisitor {
   // Whether arrays are overwritten: then they need to be checked, and what derives from them made.
   virtual bool restoring() const = 0;
 
+  // Whether large arrays stay where they are, in a file that is mapped, or are brought into memory.
+  virtual bool borrowing() const { return false; }
+
   // Set if a form for prediction only is to be saved: what is needed for learning is left out, and
   // so are weights, as long as this share of what they matter is kept.
   virtual std::optional<float> freezing() const = 0;

@@ -177,22 +177,6 @@ void Bank::predict8(std::size_t block, const Example& x, float* p) const {
   add_indicators(block, x, p);
 }
 
-bool Bank::can_unpack() const { return params_.frozen && params_.layout == Layout::lines; }
-
-bool Bank::is_worth_unpacking(std::size_t values) const {
-  return std::get<FrozenLineWeights>(weights_).is_worth_unpacking(values);
-}
-
-void Bank::unpack(std::size_t block, AlignedFloats& unpacked) const {
-  std::get<FrozenLineWeights>(weights_).unpack(block, unpacked);
-}
-
-void Bank::predict8(std::size_t block, const AlignedFloats& unpacked, const Example& x,
-                    float* p) const {
-  std::get<FrozenLineWeights>(weights_).dot8_unpacked(unpacked, x, p);
-  add_indicators(block, x, p);
-}
-
 void Bank::add_indicators(std::size_t block, const Example& x, float* p) const {
   if (x.indicators == 0) return;
   float more[8];

@@ -107,11 +107,6 @@ class Bank {
   // Calls visit(weights), whatever their layout. Their predictions lack what indicators add.
   template <class Visit> void visit_weights(Visit visit) const { std::visit(visit, weights_); }
   void add_indicators(std::size_t block, const Example& x, float* p) const;
-  // By weights that were unpacked for many examples, if that pays for so many values of them.
-  bool can_unpack() const;
-  bool is_worth_unpacking(std::size_t values) const;
-  void unpack(std::size_t block, AlignedFloats& unpacked) const;
-  void predict8(std::size_t block, const AlignedFloats& unpacked, const Example& x, float* p) const;
   void learn8(std::size_t block, const Example& x, const float* p, const float* y, float weight,
               const Rule& rule, unsigned active, float* alpha = nullptr);
 

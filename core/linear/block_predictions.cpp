@@ -16,8 +16,12 @@ constexpr std::size_t ahead = 3;
 void BlockPredictions::answer(const Bank& bank, const ExampleBuffer& examples) {
   sort();
   p_.resize(8 * asked_.size());
-  answer_unpacked(bank, examples);
-  bank.visit_weights([&](const auto& weights) { answer_by(weights, bank, examples); });
+  bank.visit_weights([&](const auto& weights) {
+    if constexpr (requires { weights.unpack(0, unpacked_); }) {
+      answer_unpacked(weights, bank, examples);
+    }
+    answer_by(weights, bank, examples);
+  });
 }
 
 template <class Weights>
@@ -50,7 +54,7 @@ void BlockPredictions::answer_by(const Weights& weights, const Bank& bank,
     if (!has_lines && lane != all) {
       p[lane] = bank.predict(8 * std::size_t{block} + lane, examples[at]);
     } else if (is_asked_again(i)) {
-      std::copy_n(p_.data() + 8 * asked[i - 1].answer, 8, p);
+      answer_again(asked[i - 1], asked[i]);
     } else {
       const Example x = examples[at];
       if constexpr (has_lines) {
@@ -66,24 +70,40 @@ void BlockPredictions::answer_by(const Weights& weights, const Bank& bank,
 
 // Answers the questions about blocks of which there are so many that it pays to unpack their weights, and
 // leaves the others.
-void BlockPredictions::answer_unpacked(const Bank& bank, const ExampleBuffer& examples) {
-  if (!bank.can_unpack()) return;
+template <class Weights>
+void BlockPredictions::answer_unpacked(const Weights& weights, const Bank& bank,
+                                       const ExampleBuffer& examples) {
+  Example x[Weights::together];
+  float* p[Weights::together];
   std::size_t left = 0;
   for (std::size_t first = 0, end = 0; first < asked_.size(); first = end) {
     const std::uint32_t block = asked_[first].block;
-    std::size_t values = 0;
+    std::size_t values = 0, n = 0;
+    bool finite = true;  // infinity . 0 is none
     for (; end < asked_.size() && asked_[end].block == block; ++end) {
-      values += examples[asked_[end].example].size;
+      const Example example = examples[asked_[end].example];
+      values += example.size;
+      finite &= std::isfinite(example.squared_norm);
     }
-    const bool pays = bank.is_worth_unpacking(values);
-    if (pays) bank.unpack(block, unpacked_);
+    if (!finite || !weights.is_worth_unpacking(values)) {
+      for (std::size_t i = first; i < end; ++i) asked_[left++] = asked_[i];
+      continue;
+    }
+    weights.unpack(block, unpacked_);
+    const auto predict = [&] {
+      weights.dot8_unpacked(block, unpacked_, {x, n}, p);
+      for (std::size_t i = 0; i < n; ++i) bank.add_indicators(block, x[i], p[i]);
+      n = 0;
+    };
     for (std::size_t i = first; i < end; ++i) {
-      const Example example = examples[asked_[i].example];
-      if (pays && std::isfinite(example.squared_norm)) {  // infinity . 0 is none
-        bank.predict8(block, unpacked_, example, p_.data() + 8 * asked_[i].answer);
-      } else {
-        asked_[left++] = asked_[i];
-      }
+      if (i > first && asked_[i].is_like(asked_[i - 1])) continue;
+      x[n] = examples[asked_[i].example];
+      p[n] = p_.data() + 8 * asked_[i].answer;
+      if (++n == Weights::together) predict();
+    }
+    if (n > 0) predict();
+    for (std::size_t i = first + 1; i < end; ++i) {
+      if (asked_[i].is_like(asked_[i - 1])) answer_again(asked_[i - 1], asked_[i]);
     }
   }
   asked_.resize(left);

@@ -1,6 +1,7 @@
 // Predictions of blocks of eight models for several examples at once.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -41,9 +42,13 @@ class BlockPredictions {
   }
 
   void sort();
+  void answer_again(const Question& before, const Question& again) {
+    std::copy_n(p_.data() + 8 * before.answer, 8, p_.data() + 8 * again.answer);
+  }
   template <class Weights>
   void answer_by(const Weights& weights, const Bank& bank, const ExampleBuffer& examples);
-  void answer_unpacked(const Bank& bank, const ExampleBuffer& examples);
+  template <class Weights>
+  void answer_unpacked(const Weights& weights, const Bank& bank, const ExampleBuffer& examples);
 
   std::vector<Question> asked_;
   std::vector<Question> sorted_;     // memory to sort with

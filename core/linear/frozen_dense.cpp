@@ -49,6 +49,10 @@ LABELTREE_INLINE simd::Parted<f32x8> load16(const std::uint8_t* w) {
           __builtin_convertvector(second >> 24, f32x8)};
 }
 
+LABELTREE_INLINE simd::Parted<f32x8> load16(const float* w) {
+  return {simd::load(w), simd::load(w + 8)};
+}
+
 template <class Code>
 LABELTREE_INLINE float dot1(const Code* w, const float* x, std::size_t n) {
   f32x8 first{}, second{};
@@ -86,6 +90,9 @@ LABELTREE_INLINE void dot4(const Code* w, std::size_t stride, const float* x, st
 LABELTREE_CLONES float frozen_dot(const bfloat16* w, const float* x, std::size_t n) {
   return dot1(w, x, n);
 }
+LABELTREE_CLONES float frozen_dot(const float* w, const float* x, std::size_t n) {
+  return dot1(w, x, n);
+}
 LABELTREE_CLONES float frozen_dot(const std::uint8_t* w, const float* x, std::size_t n) {
   return dot1(w, x, n);
 }
@@ -96,6 +103,22 @@ LABELTREE_CLONES void frozen_dot4(const bfloat16* w, std::size_t stride, const f
 LABELTREE_CLONES void frozen_dot4(const std::uint8_t* w, std::size_t stride, const float* x,
                                   std::size_t n, float* p) {
   dot4(w, stride, x, n, p);
+}
+
+LABELTREE_CLONES void frozen_dot4(const float* w, std::size_t stride, const float* x, std::size_t n,
+                                  float* p) {
+  dot4(w, stride, x, n, p);
+}
+
+LABELTREE_CLONES void unpack16(const bfloat16* w, float* weights) {
+  const auto both = load16(w);
+  simd::store(weights, both.even);
+  simd::store(weights + 8, both.odd);
+}
+LABELTREE_CLONES void unpack16(const std::uint8_t* w, float* weights) {
+  const auto both = load16(w);
+  simd::store(weights, both.even);
+  simd::store(weights + 8, both.odd);
 }
 
 }  // namespace kernel
@@ -159,6 +182,12 @@ void FrozenDenseWeights::dot_rows(const SharedArray<Code>& table, std::size_t ro
     }
     return;
   }
+  dot_dense(w, n, x, p);
+}
+
+template <class Weight>
+void FrozenDenseWeights::dot_dense(const Weight* w, std::size_t n, const Example& x,
+                                   float* p) const {
   std::size_t j = 0;
   for (; j + 4 <= n; j += 4) {
     kernel::frozen_dot4(w + j * stride_, stride_, x.value, x.size, p + j);
@@ -180,19 +209,57 @@ float FrozenDenseWeights::dot(std::size_t model, const Example& x) const {
 }
 
 void FrozenDenseWeights::dot8(std::size_t block, const Example& x, float* p) const {
-  const unsigned lanes = used_.groups()[block / 4].used >> (block % 4 * 8) & 0xff;
   const std::size_t row = used_.place(8 * block);
-  const auto n = static_cast<std::size_t>(std::popcount(lanes));
+  const auto n = static_cast<std::size_t>(std::popcount(lanes(block)));
   float of_row[8];
   if (code_size_ == 1) {
     dot_rows(bytes_, row, n, x, of_row);
-    for (std::size_t i = 0; i < n; ++i) of_row[i] *= scale_[row + i];
   } else {
     dot_rows(bfloats_, row, n, x, of_row);
   }
-  for (std::size_t lane = 0, i = 0; lane < 8; ++lane) {
-    p[lane] = lanes >> lane & 1 ? finite(of_row[i++]) : 0.0f;
+  put_lanes(block, of_row, p);
+}
+
+// From the sums of the rows there are, one after the other, to those of eight lanes.
+void FrozenDenseWeights::put_lanes(std::size_t block, const float* of_row, float* p) const {
+  const unsigned used = lanes(block);
+  std::size_t row = used_.place(8 * block);
+  for (std::size_t lane = 0; lane < 8; ++lane) {
+    if (!(used >> lane & 1)) {
+      p[lane] = 0.0f;
+      continue;
+    }
+    p[lane] = finite(code_size_ == 1 ? *of_row * scale_[row] : *of_row);
+    ++of_row;
+    ++row;
   }
+}
+
+template <class Code>
+void FrozenDenseWeights::unpack_rows(const SharedArray<Code>& table, std::size_t row, std::size_t n,
+                                     float* rows) const {
+  const Code* code = table.data() + row * stride_;
+  for (std::size_t i = 0; i < n * stride_; i += 16) kernel::unpack16(code + i, rows + i);
+}
+
+void FrozenDenseWeights::unpack(std::size_t block, AlignedFloats& rows) const {
+  if (rows.size() < 8 * stride_) rows = AlignedFloats(8 * stride_);
+  const std::size_t row = used_.place(8 * block);
+  const auto n = static_cast<std::size_t>(std::popcount(lanes(block)));
+  if (code_size_ == 1) {
+    unpack_rows(bytes_, row, n, rows.data());
+  } else {
+    unpack_rows(bfloats_, row, n, rows.data());
+  }
+}
+
+void FrozenDenseWeights::dot8_unpacked(std::size_t block, const AlignedFloats& rows,
+                                       std::span<const Example> x, float* const* p) const {
+  if (x[0].key != nullptr) return dot8(block, x[0], p[0]);
+  const auto n = static_cast<std::size_t>(std::popcount(lanes(block)));
+  float of_row[8];
+  dot_dense(rows.data(), n, x[0], of_row);
+  put_lanes(block, of_row, p[0]);
 }
 
 void FrozenDenseWeights::visit_state(StateVisitor& state, const std::string& name,

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include "linear/bfloat16.hpp"
@@ -27,9 +28,26 @@ class FrozenDenseWeights {
   float dot(std::size_t model, const Example& x) const;
   void dot8(std::size_t block, const Example& x, float* p) const;
 
+  // Whether it pays, for so many values of examples that one block is asked for, to unpack its rows. The
+  // same sums come of them.
+  bool is_worth_unpacking(std::size_t values) const { return values >= 8 * stride_; }
+  void unpack(std::size_t block, AlignedFloats& rows) const;
+  static constexpr std::size_t together = 1;  // examples, at most
+  void dot8_unpacked(std::size_t block, const AlignedFloats& rows, std::span<const Example> x,
+                     float* const* p) const;
+
   void visit_state(StateVisitor& state, const std::string& name, std::size_t models);
 
  private:
+  template <class Code>
+  void unpack_rows(const SharedArray<Code>& table, std::size_t row, std::size_t n,
+                   float* rows) const;
+  template <class Weight>
+  void dot_dense(const Weight* w, std::size_t n, const Example& x, float* p) const;
+  void put_lanes(std::size_t block, const float* of_row, float* p) const;
+  unsigned lanes(std::size_t block) const {
+    return used_.groups()[block / 4].used >> (block % 4 * 8) & 0xff;
+  }
   template <class Code>
   void dot_rows(const SharedArray<Code>& table, std::size_t row, std::size_t n, const Example& x,
                 float* p) const;

@@ -4,24 +4,26 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <span>
+#include <tuple>
 #include <utility>
 #include <vector>
 
+#include "linear/line_packer.hpp"
 #include "linear/pruning.hpp"
 #include "linear/simd.hpp"
 #include "linear/weight_codes.hpp"
+#include "linear/whole_lines.hpp"
 
 namespace labeltree {
 
 using simd::f32x8;
 using simd::i32x8;
-using Group = FrozenLineWeights::Group;
+using Group = LineGroup;
 
 namespace {
 
-constexpr unsigned group_lines = 16;
-// Bytes behind the last run, which may be read, whatever a damaged file says, and mean nothing.
-constexpr std::size_t margin = group_lines * (1 + 8 * sizeof(bfloat16)) + 16;
+constexpr std::size_t margin = LinePacker<Cube>::margin;
 
 // For each set of lanes, how its codes become those of eight lanes. A number for each lane says in which
 // four bytes of the codes its own is, times 32, and by how many bits they are to be shifted to the left so
@@ -44,6 +46,20 @@ constexpr std::array<Spread, 256> spreads() {
 template <class Code>
 alignas(32) constexpr std::array<Spread, 256> spread_of = spreads<Code>();
 
+std::size_t shortest(std::span<const Example> x) {
+  std::size_t size = x[0].size;
+  for (const Example& one : x) size = std::min(size, one.size);
+  return size;
+}
+
+// Counts a line among the used ones, if it is, and its codes.
+template <class Code>
+void count_codes(const Code* code, std::size_t& used, std::size_t& codes) {
+  const auto own = 8 - static_cast<std::size_t>(std::count(code, code + 8, Code{}));
+  codes += own;
+  used += own > 0;
+}
+
 }  // namespace
 
 namespace kernel {
@@ -57,22 +73,15 @@ LABELTREE_INLINE std::uint64_t load64(const std::uint8_t* p) {
 // Finds the used lines of up to `most` features, and asks for them.
 LABELTREE_INLINE void find(const Group* groups, const std::uint8_t* bytes, Address at,
                            const Example& x, std::size_t begin, FoundLines& found) {
-  const std::size_t end = std::min(begin + FoundLines::most, x.size);
-  std::size_t n = 0;
-  for (std::size_t i = begin; i < end; ++i) {
-    const std::size_t line = at.line(x.key[i]);
-    const Group group = groups[line / group_lines];
-    const auto used = static_cast<std::uint32_t>(group) & 0xffffu;
-    const std::uint32_t bit = 1u << (line % group_lines);
-    found.at[n] = bytes + (group >> 16);
-    found.used[n] = used;
-    found.before[n] = used & (bit - 1);
-    found.value[n] = x.value[i];
-    const bool is_used = (used & bit) != 0;  // no branch on it: it is hard to guess
-    __builtin_prefetch(is_used ? found.at[n] : groups + line / group_lines);
-    n += is_used;
-  }
-  found.size = n;
+  found.size = visit_used(groups, at, x, begin,
+                          [&](std::size_t n, Group group, std::uint32_t before, float value) {
+                            found.used[n] = used_lines(group);
+                            found.before[n] = before;
+                            found.value[n] = value;
+                            const std::uint8_t* run = bytes + begin_of(group);
+                            found.at[n] = run;
+                            return run;
+                          });
 }
 
 LABELTREE_INLINE void prefetch_groups(const Group* groups, Address at, const Example& x,
@@ -118,7 +127,7 @@ LABELTREE_INLINE f32x8 weights_of(const FoundLines& found, std::size_t i) {
 // `found` are the lines of the first features, and is used for those of the others.
 template <class Code>
 LABELTREE_INLINE void line_dot8(const Group* groups, const std::uint8_t* bytes, Address at,
-                                const Example& x, FoundLines& found, float* p) {
+                                const Example& x, FoundLines& found, float scale, float* p) {
   f32x8 sum{};
   for (std::size_t begin = 0;;) {
     for (std::size_t i = 0; i < found.size; ++i) sum += found.value[i] * weights_of<Code>(found, i);
@@ -127,13 +136,33 @@ LABELTREE_INLINE void line_dot8(const Group* groups, const std::uint8_t* bytes, 
     prefetch_groups(groups, at, x, begin);
     find(groups, bytes, at, x, begin, found);
   }
-  simd::store(p, sum);
+  simd::store(p, finite(scale * sum));
 }
 
-LABELTREE_CLONES void unpacked_dot8(const float* lines, const Example& x, float* p) {
-  f32x8 sum{};
-  for (std::size_t i = 0; i < x.size; ++i) sum += x.value[i] * simd::load(lines + 8 * x.key[i]);
-  simd::store(p, sum);
+LABELTREE_CLONES void packed_find(const Group* groups, const std::uint8_t* bytes, Address at,
+                                  const Example& x, std::size_t begin, FoundLines& found) {
+  find(groups, bytes, at, x, begin, found);
+}
+
+// Of several examples, which take turns: no sum waits for that of another one. The sum of one is made in
+// the same order as where its lines are found one by one.
+LABELTREE_CLONES void unpacked_dot8(const float* lines, std::span<const Example> x, float scale,
+                                    float* const* p) {
+  constexpr std::size_t most = FrozenLineWeights::together;
+  f32x8 sums[most]{};
+  std::size_t begin = 0;
+  const auto add = [&](std::size_t i, std::size_t feature) {
+    sums[i] += x[i].value[feature] * simd::load(lines + 8 * x[i].key[feature]);
+  };
+  if (x.size() == most) {
+    for (std::size_t all = shortest(x); begin < all; ++begin) {
+      for (std::size_t i = 0; i < most; ++i) add(i, begin);
+    }
+  }
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    for (std::size_t feature = begin; feature < x[i].size; ++feature) add(i, feature);
+    simd::store(p[i], finite(scale * sums[i]));
+  }
 }
 
 // Of n features from the first on.
@@ -151,8 +180,8 @@ LABELTREE_INLINE void unpack(const Group* groups, const std::uint8_t* bytes, Add
 }
 
 LABELTREE_CLONES void cube_dot8(const Group* groups, const std::uint8_t* bytes, Address at,
-                                const Example& x, FoundLines& found, float* p) {
-  line_dot8<Cube>(groups, bytes, at, x, found, p);
+                                const Example& x, FoundLines& found, float scale, float* p) {
+  line_dot8<Cube>(groups, bytes, at, x, found, scale, p);
 }
 
 LABELTREE_CLONES void cube_unpack(const Group* groups, const std::uint8_t* bytes, Address at,
@@ -166,8 +195,8 @@ LABELTREE_CLONES void bfloat16_unpack(const Group* groups, const std::uint8_t* b
 }
 
 LABELTREE_CLONES void bfloat16_dot8(const Group* groups, const std::uint8_t* bytes, Address at,
-                                    const Example& x, FoundLines& found, float* p) {
-  line_dot8<bfloat16>(groups, bytes, at, x, found, p);
+                                    const Example& x, FoundLines& found, float scale, float* p) {
+  line_dot8<bfloat16>(groups, bytes, at, x, found, scale, p);
 }
 
 }  // namespace kernel
@@ -194,56 +223,84 @@ void FrozenLineWeights::pack(const LineWeights& weights, std::size_t lines, floa
     for (std::size_t lane = 0; lane < 8; ++lane) pruning.note(line[lane], sum(line, lane));
   });
   pruning.settle(keep);
-  const auto is_kept = [&](const float* line, std::size_t lane) {
-    return pruning.keeps(line[lane], sum(line, lane));
+  const auto visit_kept = [&](auto visit) {  // zero for weights that are left out
+    table.visit([&](std::size_t number) {
+      if (number >= lines) return;
+      const float* line = table.row(number);
+      float kept[8];
+      for (std::size_t lane = 0; lane < 8; ++lane) {
+        kept[lane] = pruning.keeps(line[lane], sum(line, lane)) ? line[lane] : 0.0f;
+      }
+      visit(number, kept);
+    });
   };
   float largest = 0.0f;
-  std::size_t n_lines = 0, n_codes = 0;
-  table.visit([&](std::size_t number) {
-    const float* line = table.row(number);
-    const std::size_t before = n_codes;
-    for (std::size_t lane = 0; number < lines && lane < 8; ++lane) {
-      if (!is_kept(line, lane)) continue;
-      ++n_codes;
-      largest = std::max(largest, std::abs(line[lane]));
-    }
-    n_lines += n_codes > before;
+  std::size_t used = 0, codes = 0;
+  visit_kept([&](std::size_t, const float* kept) {
+    for (std::size_t lane = 0; lane < 8; ++lane) largest = std::max(largest, std::abs(kept[lane]));
   });
   scale_ = sizeof(Code) == 1 ? cube_scale(largest) : 1.0f;
-  groups_ = AlignedArray<Group>((lines + group_lines - 1) / group_lines, Pages::small);
-  AlignedArray<std::uint8_t> bytes(n_lines + n_codes * sizeof(Code) + margin);
-  std::uint64_t end = 0;
-  std::size_t current = 0;
-  std::uint8_t lanes_of[group_lines];  // of the current group
-  Code codes[8 * group_lines];
-  std::size_t lanes_size = 0, codes_size = 0;
-  const auto end_group = [&] {
-    if (lanes_size == 0) return;
-    groups_.data()[current] |= end << 16;
-    std::memcpy(bytes.data() + end, lanes_of, lanes_size);
-    std::memcpy(bytes.data() + end + lanes_size, codes, codes_size * sizeof(Code));
-    end += lanes_size + codes_size * sizeof(Code);
-    lanes_size = codes_size = 0;
+  const auto visit_codes = [&](auto visit) {
+    visit_kept([&](std::size_t number, const float* kept) {
+      Code code[8];
+      for (std::size_t lane = 0; lane < 8; ++lane) {
+        code[lane] = kept[lane] == 0.0f ? Code{} : encoded<Code>(kept[lane], scale_);
+      }
+      visit(number, code);
+    });
   };
-  table.visit([&](std::size_t number) {
-    if (number >= lines) return;
-    if (number / group_lines != current) {
-      end_group();
-      current = number / group_lines;
+  visit_codes([&](std::size_t, const Code* code) { count_codes(code, used, codes); });
+  LinePacker<Code> packer(lines, used, codes);
+  visit_codes([&](std::size_t number, const Code* code) { packer.add(number, code); });
+  std::tie(groups_, bytes_) = std::move(packer).finish();
+}
+
+// From lines in few bytes to whole ones, which are found and read in less time.
+void FrozenLineWeights::make_whole() {
+  std::size_t used = 0;
+  groups_.visit_rows(1, [&](std::size_t i) { used += std::popcount(used_lines(groups_.data()[i])); });
+  AlignedArray<std::uint8_t> lines(whole_lines::bytes * used);
+  std::uint8_t* line = lines.data();
+  groups_.visit_rows(1, [&](std::size_t i) {
+    Group& group = groups_.data()[i];
+    const int size = std::popcount(used_lines(group));
+    const std::uint8_t* lanes = bytes_.data() + begin_of(group);
+    const std::uint8_t* code = lanes + size;
+    group = used_lines(group) | static_cast<Group>(line - lines.data()) << 16;
+    for (int next = 0; next < size; ++next, line += whole_lines::bytes) {
+      for (unsigned lane = 0; lane < 8; ++lane) {
+        if (lanes[next] >> lane & 1) line[whole_lines::place(lane)] = *code++;
+      }
     }
-    const float* line = table.row(number);
-    unsigned lanes = 0;
-    for (std::size_t lane = 0; lane < 8; ++lane) {
-      if (!is_kept(line, lane)) continue;
-      lanes |= 1u << lane;
-      codes[codes_size++] = encoded<Code>(line[lane], scale_);
-    }
-    if (lanes == 0) return;
-    lanes_of[lanes_size++] = static_cast<std::uint8_t>(lanes);
-    groups_.data()[current] |= Group{1} << (number % group_lines);
   });
-  end_group();
-  bytes_ = SharedArray<std::uint8_t>(std::move(bytes));
+  bytes_ = SharedArray<std::uint8_t>(std::move(lines));
+  are_whole_ = true;
+}
+
+// And back, to be saved.
+FrozenLineWeights FrozenLineWeights::packed(std::size_t lines) const {
+  const auto visit_lines = [&](auto visit) {
+    groups_.visit_rows(1, [&](std::size_t i) {
+      const Group group = groups_.data()[i];
+      const std::uint8_t* line = bytes_.data() + begin_of(group);
+      for (std::uint32_t left = used_lines(group); left != 0; left &= left - 1) {
+        Cube code[8];
+        for (std::size_t lane = 0; lane < 8; ++lane) {
+          code[lane] = static_cast<Cube>(line[whole_lines::place(lane)]);
+        }
+        visit(group_lines * i + static_cast<unsigned>(std::countr_zero(left)), code);
+        line += whole_lines::bytes;
+      }
+    });
+  };
+  std::size_t used = 0, codes = 0;
+  visit_lines([&](std::size_t, const Cube* line) { count_codes(line, used, codes); });
+  LinePacker<Cube> packer(lines, used, codes);
+  visit_lines([&](std::size_t number, const Cube* line) { packer.add(number, line); });
+  FrozenLineWeights out(map_);
+  out.scale_ = scale_;
+  std::tie(out.groups_, out.bytes_) = std::move(packer).finish();
+  return out;
 }
 
 void FrozenLineWeights::prefetch(std::size_t block, const Example& x) const {
@@ -251,7 +308,8 @@ void FrozenLineWeights::prefetch(std::size_t block, const Example& x) const {
 }
 
 void FrozenLineWeights::find(std::size_t block, const Example& x, FoundLines& found) const {
-  kernel::find(groups_.data(), bytes_.data(), map_.address(block), x, 0, found);
+  const auto find = are_whole_ ? whole_lines::find : kernel::packed_find;
+  find(groups_.data(), bytes_.data(), map_.address(block), x, 0, found);
 }
 
 float FrozenLineWeights::dot(std::size_t model, const Example& x) const {
@@ -265,34 +323,41 @@ float FrozenLineWeights::dot(std::size_t model, const Example& x) const {
 
 void FrozenLineWeights::dot8(std::size_t block, const Example& x, FoundLines& found,
                              float* p) const {
-  const auto dot8 = code_size_ == sizeof(Cube) ? kernel::cube_dot8 : kernel::bfloat16_dot8;
-  dot8(groups_.data(), bytes_.data(), map_.address(block), x, found, p);
-  std::transform(p, p + 8, p, [&](float sum) { return finite(scale_ * sum); });
+  const auto dot8 = are_whole_                      ? whole_lines::dot8
+                    : code_size_ == sizeof(Cube) ? kernel::cube_dot8
+                                                 : kernel::bfloat16_dot8;
+  dot8(groups_.data(), bytes_.data(), map_.address(block), x, found, scale_, p);
 }
 
+// Whole lines are unpacked one after the other, which is quicker than to look up a third of them.
 bool FrozenLineWeights::is_worth_unpacking(std::size_t look_ups) const {
-  return look_ups >= map_.lines(1);
+  return map_.is_exact() && (are_whole_ ? 3 : 1) * look_ups >= map_.lines(1);
 }
 
 void FrozenLineWeights::unpack(std::size_t block, AlignedFloats& lines) const {
   const std::size_t features = map_.lines(1);
   if (lines.size() < 8 * features) lines = AlignedFloats(8 * features);
-  const auto unpack = code_size_ == sizeof(Cube) ? kernel::cube_unpack : kernel::bfloat16_unpack;
+  const auto unpack = are_whole_                      ? whole_lines::unpack
+                      : code_size_ == sizeof(Cube) ? kernel::cube_unpack
+                                                   : kernel::bfloat16_unpack;
   unpack(groups_.data(), bytes_.data(), map_.address(block), features, lines.data());
 }
 
-void FrozenLineWeights::dot8_unpacked(const AlignedFloats& lines, const Example& x,
-                                      float* p) const {
-  kernel::unpacked_dot8(lines.data(), x, p);
-  std::transform(p, p + 8, p, [&](float sum) { return finite(scale_ * sum); });
+void FrozenLineWeights::dot8_unpacked(std::size_t /*block*/, const AlignedFloats& lines,
+                                      std::span<const Example> x, float* const* p) const {
+  kernel::unpacked_dot8(lines.data(), x, scale_, p);
 }
 
 void FrozenLineWeights::visit_state(StateVisitor& state, const std::string& name,
                                     std::size_t models) {
+  if (are_whole_ && !state.restoring()) {
+    return packed(map_.lines(models)).visit_state(state, name, models);
+  }
   state.value(name + "_code_size", code_size_);
   state.value(name + "_scale", scale_);
   state.shared(name, bytes_);
   visit_groups(state, name, map_.lines(models));
+  if (state.restoring() && !state.borrowing() && code_size_ == sizeof(Cube)) make_whole();
 }
 
 // Of each group which lines are used, and how many codes these have. Of a table that is nearly empty only

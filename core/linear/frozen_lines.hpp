@@ -3,10 +3,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include "linear/example.hpp"
 #include "linear/found_lines.hpp"
+#include "linear/line_groups.hpp"
 #include "linear/line_weights.hpp"
 #include "shared_array.hpp"
 #include "state.hpp"
@@ -39,23 +41,25 @@ class FrozenLineWeights {
   // for each feature. The same sums come of them.
   bool is_worth_unpacking(std::size_t look_ups) const;
   void unpack(std::size_t block, AlignedFloats& lines) const;
-  void dot8_unpacked(const AlignedFloats& lines, const Example& x, float* p) const;
+  static constexpr std::size_t together = 4;  // examples, at most
+  void dot8_unpacked(std::size_t block, const AlignedFloats& lines, std::span<const Example> x,
+                     float* const* p) const;
 
   void visit_state(StateVisitor& state, const std::string& name, std::size_t models);
-
-  // Which lines are used, in the lower sixteen bits, and where the run of bytes begins.
-  using Group = std::uint64_t;
 
  private:
   template <class Code>
   void pack(const LineWeights& weights, std::size_t lines, float keep);
+  void make_whole();
+  FrozenLineWeights packed(std::size_t lines) const;
   void visit_groups(StateVisitor& state, const std::string& name, std::size_t lines);
 
   LineMap map_;
   std::uint64_t code_size_ = 1;
   float scale_ = 1.0f;
-  AlignedArray<Group> groups_;
+  AlignedArray<LineGroup> groups_;
   SharedArray<std::uint8_t> bytes_;
+  bool are_whole_ = false;
 };
 
 }  // namespace labeltree

@@ -40,5 +40,6 @@ inline bfloat16 encoded<bfloat16>(float weight, float /*scale*/) {
 
 // A mapped file may be damaged: what comes of it is a number all the same.
 inline float finite(float p) { return std::isfinite(p) ? p : 0.0f; }
+LABELTREE_INLINE simd::f32x8 finite(simd::f32x8 p) { return p - p == 0.0f ? p : simd::f32x8{}; }
 
 }  // namespace labeltree

@@ -112,6 +112,7 @@ class Restore : public StateVisitor {
   Restore(const State& arrays, bool borrow) : arrays_(arrays), borrow_(borrow) {}
 
   bool restoring() const override { return true; }
+  bool borrowing() const override { return borrow_; }
   std::optional<float> freezing() const override { return std::nullopt; }
   bool has(const std::string& name) const override { return arrays_.contains(name.c_str()); }
   void array(const std::string& name, std::vector<float>& values) override { get(name, values); }

@@ -130,6 +130,33 @@ def test_a_byte_for_each_weight_that_matters_is_enough(name, layout, rows, tmp_p
     assert sizes[0] < sizes[1]
 
 
+@pytest.mark.parametrize("keep", [0.999, 1])
+@pytest.mark.parametrize("rows", ["sparse", "dense"])
+@pytest.mark.parametrize("layout", ["auto", "dense", "hashed"])
+def test_rows_that_are_predicted_together_are_answered_as_alone(layout, rows, keep, tmp_path):
+    """Also those that many others share blocks of weights with, which are unpacked then."""
+    X, y = problem(rows)
+    clf = LabelTreeClassifier(random_state=0, layout=layout).fit(X, y).compile(keep=keep)
+    clf.save(tmp_path / "m")
+    many = sp.vstack([X] * 3, format="csr") if sp.issparse(X) else np.vstack([X] * 3)
+    alone = [clf.predict_topk(many[i : i + 1], 5) for i in range(20)]
+    for model in (clf, load(tmp_path / "m"), load(tmp_path / "m", mmap=True)):
+        labels, scores = model.predict_topk(many, 5)
+        for first in (0, len(y), 2 * len(y)):
+            for i, (own_labels, own_scores) in enumerate(alone):
+                np.testing.assert_array_equal(labels[first + i], own_labels[0])
+                np.testing.assert_array_equal(scores[first + i], own_scores[0])
+
+
+def test_a_model_that_was_loaded_is_saved_as_it_was(tmp_path):
+    clf = LabelTreeClassifier(random_state=0, layout="hashed").fit(*problem()).compile()
+    clf.save(tmp_path / "m")
+    load(tmp_path / "m").save(tmp_path / "again")
+    load(tmp_path / "m", mmap=True).save(tmp_path / "mapped")
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "m").read_bytes()
+    assert (tmp_path / "mapped").read_bytes() == (tmp_path / "m").read_bytes()
+
+
 @pytest.mark.parametrize("name", [n for n in COMPILABLE if ESTIMATORS[n]._takes_sets])
 def test_label_sets(name, tmp_path):
     X, y = problem()

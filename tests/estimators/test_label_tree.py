@@ -87,6 +87,17 @@ def test_probabilities_sum_to_one_also_for_labels_that_came_after_fit(problem):
     assert 0 < clf.recall_ < 1
 
 
+@pytest.mark.parametrize(("size", "trees", "candidates"), [(4, 3, 10), (12, 1, 16), (30, 1, 30)])
+def test_large_sets_are_proposed_by_one_tree(size, trees, candidates):
+    rng = np.random.default_rng(0)
+    X = sp.random(100, 50, density=0.2, format="csr", random_state=rng) * 5  # not of unit length
+    sets = [sorted(rng.choice(60, size, replace=False).tolist()) for _ in range(100)]
+    clf = LabelTreeClassifier(random_state=0).partial_fit(X, sets)
+    assert (clf.n_trees_, clf.candidates_, clf.index_length_) == (trees, candidates, 0)
+    given = LabelTreeClassifier(random_state=0, n_trees=2, candidates=7).partial_fit(X, sets)
+    assert (given.n_trees_, given.candidates_) == (2, 7)
+
+
 def test_sets_in_every_form(problem):
     X, y = problem
     sets = [[int(label), K + int(label) % 3] if label else [] for label in y]

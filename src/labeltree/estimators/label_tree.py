@@ -59,11 +59,12 @@ class LabelTreeClassifier(ShardedClassifier, ForgettingClassifier):
     Parameters
     ----------
     n_trees : int, default=None
-        Trees whose candidates are united; None takes 3, or 1 beside an index and for label sets
-        of sparse rows with the dual update.
+        Trees whose candidates are united; None takes 3, or 1 beside an index, for label sets of
+        sparse rows with the dual update, and for sets of more than ten labels on average.
     candidates : int, default=None
         Labels that each tree proposes. None takes 10, or with the dual update four for each label
-        that rows have on average, at least 16.
+        that rows have on average, at least 16; for larger sets without an index one for each,
+        at least 16.
     beam : int, default=None
         Nodes that the search for them expands on each level of a tree, at most; as many as the
         labels asked for, if these are more. None takes as many as `candidates`. Those a

@@ -177,7 +177,7 @@ class Persistent(Locked, BaseEstimator):
             raise ValueError("this model is compiled already; compile the one it was made from")
         require_share(keep)
         other, state = self._to_compile(float(keep))
-        other._learner.restore(state, borrow=True)
+        other._learner.restore(state)
         return other
 
     @reading
