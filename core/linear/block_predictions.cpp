@@ -9,7 +9,7 @@ namespace {
 
 // Questions are looked at before they are answered: twice so many before, it is asked where what they
 // read is, and so many before, for what they read.
-constexpr std::size_t ahead = 3;
+constexpr std::size_t ahead = 6;
 
 }  // namespace
 

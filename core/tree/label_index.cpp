@@ -201,7 +201,7 @@ void LabelIndex::find(const Example& x, std::size_t n, std::span<const LabelId> 
   similar.all = labels < 16 * look_ups.size() * length_;
   if (similar.all) {
     add_up(look_ups, [of_label = similar.of_label.data()](LabelId label, float product) {
-      of_label[label] += product > least ? product : least;
+      of_label[label] += product + least;  // as below, where it matters: no smaller one is found
     });
   } else {
     std::size_t most = frozen_ ? labels : 0;  // that may be found
