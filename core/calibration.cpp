@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 
+#include "linear/simd.hpp"
+
 namespace labeltree {
 namespace {
 
@@ -57,6 +59,22 @@ Numbers solve(std::array<Numbers, 3> A, Numbers b) {
 }
 
 }  // namespace
+
+namespace kernel {
+
+// With the numbers of a curve.
+LABELTREE_CLONES void to_probabilities(float a, float b, float c, float* stated, std::size_t size) {
+  using simd::f32x8;
+  for (std::size_t i = 0; i < size; i += 8) {
+    const f32x8 z = simd::load(stated + i);
+    const f32x8 more = z > 0.0f ? z : f32x8{}, less = z - more;
+    const f32x8 rest = simd::log(1.0f + simd::exp(less - more));  // log q = less - rest
+    const f32x8 odds = a == b ? a * z + c : a * (less - rest) + b * (more + rest) + c;
+    simd::store(stated + i, 1.0f / (1.0f + simd::exp(-odds)));
+  }
+}
+
+}  // namespace kernel
 
 Calibration::Calibration()
     : curve_(untrained.begin(), untrained.end()), stated_(bins, 0.0), right_(bins, 0.0) {}
@@ -142,12 +160,9 @@ void Calibration::fit() {
   curve_.assign(curve.begin(), curve.end());
 }
 
-float Calibration::log_odds(float stated) const {
-  const auto a = static_cast<float>(curve_[0]), b = static_cast<float>(curve_[1]),
-             c = static_cast<float>(curve_[2]);
-  if (a == b) return a * stated + c;
-  const float log_rest = std::log1p(std::exp(-std::abs(stated)));  // log q = min(z, 0) - this
-  return a * (std::min(stated, 0.0f) - log_rest) + b * (std::max(stated, 0.0f) + log_rest) + c;
+void Calibration::to_probabilities(float* stated, std::size_t size) const {
+  kernel::to_probabilities(static_cast<float>(curve_[0]), static_cast<float>(curve_[1]),
+                           static_cast<float>(curve_[2]), stated, size);
 }
 
 void Calibration::visit_state(StateVisitor& state, const std::string& prefix, bool learns) {

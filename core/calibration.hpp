@@ -6,6 +6,7 @@
 // is as good for that as examples held back.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -24,8 +25,9 @@ class Calibration {
   // curve is fitted anew whenever there are a few per cent more examples.
   void end_example();
 
-  // What the curve says; it never falls where `stated` rises.
-  float log_odds(float stated) const;
+  // Makes of log-odds that were stated the probabilities that the curve says, which never fall where those
+  // rise, but for rounding. Their count is a multiple of eight.
+  void to_probabilities(float* stated, std::size_t size) const;
 
   void visit_state(StateVisitor& state, const std::string& prefix, bool learns);
 

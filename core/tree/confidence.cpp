@@ -1,25 +1,22 @@
 #include "tree/confidence.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "tree/log_odds.hpp"
 
 namespace labeltree {
 namespace {
 
-double logistic(double log_odds) { return 1.0 / (1.0 + std::exp(-log_odds)); }
-
-// The log-odds of a share exp(score) of a total; `rest` is the total without it.
-float log_odds_of(double score, double rest) {
-  constexpr double most = surest;
-  return static_cast<float>(std::clamp(score - std::log(std::max(rest, 1e-30)), -most, most));
+// A copy of numbers, filled up to a multiple of eight.
+void copy_padded(std::span<const float> numbers, std::vector<float>& copy) {
+  copy.assign(numbers.begin(), numbers.end());
+  copy.resize((numbers.size() + 7) / 8 * 8, no_share);
 }
 
 }  // namespace
 
 void Confidence::note(std::span<const LabelId> candidates, std::span<const float> scores,
-                      std::span<const LabelId> labels, float weight) {
+                      std::span<const LabelId> labels, float weight, std::vector<float>& memory) {
   if (scores.empty()) return;
   if (!exclusive_) {
     for (std::size_t c = 0; c < scores.size(); ++c) {
@@ -32,54 +29,43 @@ void Confidence::note(std::span<const LabelId> candidates, std::span<const float
   for (std::size_t c = 1; c < scores.size(); ++c) {
     if (better({scores[c], candidates[c]}, {scores[best], candidates[best]})) best = c;
   }
-  double behind = 0.0;  // the others' part of the total, where the best has 1
+  copy_padded(scores, memory);
+  to_log_odds_of_shares(memory.data(), memory.size(), best);
   for (std::size_t c = 0; c < scores.size(); ++c) {
-    if (c != best) behind += std::exp(double{scores[c]} - scores[best]);
-  }
-  for (std::size_t c = 0; c < scores.size(); ++c) {
-    const double score = double{scores[c]} - scores[best];
-    const double rest = c == best ? behind : 1.0 + behind - std::exp(score);
-    (c == best ? best_ : others_)
-        .note(log_odds_of(score, rest), contains(labels, candidates[c]), weight);
+    (c == best ? best_ : others_).note(memory[c], contains(labels, candidates[c]), weight);
   }
   best_.end_example();
   others_.end_example();
 }
 
-void Confidence::weigh(std::span<ScoredLabel> scored, std::size_t candidates,
-                       std::size_t labels) const {
-  if (exclusive_) return weigh_shares(scored, candidates, labels);
-  float most = 1.0f;
+void Confidence::weigh(std::span<ScoredLabel> scored, std::size_t candidates, std::size_t labels,
+                       std::vector<float>& memory) const {
+  if (exclusive_) return weigh_shares(scored, candidates, labels, memory);
+  memory.assign((scored.size() + 7) / 8 * 8, 0.0f);
+  for (std::size_t i = 0; i < scored.size(); ++i) memory[i] = slope_ * scored[i].score + shift_;
+  others_.to_probabilities(memory.data(), memory.size());
   for (std::size_t i = 0; i < scored.size(); ++i) {
-    const double p = logistic(others_.log_odds(slope_ * scored[i].score + shift_));
-    scored[i].score = std::min(most, static_cast<float>(p));
-    if (i + 1 >= candidates) most = scored[i].score;
+    scored[i].score = i == 0 ? memory[0] : std::min(memory[i], scored[i - 1].score);
   }
 }
 
 // No label is less probable than those of which nothing is known, which share alike what is left.
 void Confidence::weigh_shares(std::span<ScoredLabel> scored, std::size_t candidates,
-                              std::size_t labels) const {
-  const float largest = scored[0].score;
-  constexpr std::size_t few = 64;
-  double part[few];  // of the first ones in the total, where the best has 1
-  double behind = 0.0;  // and of all others
-  for (std::size_t i = 1; i < candidates; ++i) {
-    const double own = std::exp(double{scored[i].score} - largest);
-    if (i < few) part[i] = own;
-    behind += own;
-  }
+                              std::size_t labels, std::vector<float>& memory) const {
+  memory.assign((candidates + 7) / 8 * 8, no_share);
+  for (std::size_t i = 0; i < candidates; ++i) memory[i] = scored[i].score;
+  to_log_odds_of_shares(memory.data(), memory.size(), 0);
+  float best[8] = {memory[0]};
+  best_.to_probabilities(best, 8);
+  others_.to_probabilities(memory.data(), memory.size());
   const double more_than_equal = std::min(1.0, 1.001 / static_cast<double>(labels));
-  const double first =
-      std::max(more_than_equal, logistic(best_.log_odds(log_odds_of(0.0, behind))));
-  const double less = 0.999 * first;  // so that the order shows
+  const double first = std::max(more_than_equal, double{best[0]});
+  auto most = static_cast<float>(0.999 * first);  // less, so that the order shows
   double sum = 0.0;
   for (std::size_t i = 1; i < candidates; ++i) {
-    const double score = double{scored[i].score} - largest;
-    const double own = i < few ? part[i] : std::exp(score);
-    const float odds = log_odds_of(score, 1.0 + behind - own);
-    scored[i].score = static_cast<float>(std::min(less, logistic(others_.log_odds(odds))));
-    sum += scored[i].score;
+    most = std::min(most, memory[i]);
+    scored[i].score = most;
+    sum += most;
   }
   scored[0].score = static_cast<float>(first);
   const double factor = sum > 1.0 - first ? (1.0 - first) / sum : 1.0;

@@ -24,20 +24,21 @@ class Confidence {
       : exclusive_(exclusive), slope_(slope), shift_(shift) {}
 
   // Learns from the scores that the candidates of an example had before it was learned. Labels of it
-  // that are no candidates say nothing.
+  // that are no candidates say nothing. `memory` is to be used again.
   void note(std::span<const LabelId> candidates, std::span<const float> scores,
-            std::span<const LabelId> labels, float weight);
+            std::span<const LabelId> labels, float weight, std::vector<float>& memory);
 
   // Turns scores, best first, into probabilities. The first ones are those of candidates; those of other
   // labels, if any, come after them, and none of these is more probable than a candidate. There are
   // so many labels in all.
-  void weigh(std::span<ScoredLabel> scored, std::size_t candidates, std::size_t labels) const;
+  void weigh(std::span<ScoredLabel> scored, std::size_t candidates, std::size_t labels,
+             std::vector<float>& memory) const;
 
   void visit_state(StateVisitor& state, bool learns);
 
  private:
-  void weigh_shares(std::span<ScoredLabel> scored, std::size_t candidates,
-                    std::size_t labels) const;
+  void weigh_shares(std::span<ScoredLabel> scored, std::size_t candidates, std::size_t labels,
+                    std::vector<float>& memory) const;
 
   bool exclusive_;
   float slope_, shift_;  // from scores to log-odds, of labels of a set

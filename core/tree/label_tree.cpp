@@ -139,7 +139,7 @@ void LabelTree::note_confidence(std::span<const LabelId> y, float weight, Scratc
   candidates.hopeful = candidates.labels.size();
   score(scratch);
   const std::unique_lock lock(confidence_mutex_);
-  confidence_.note(candidates.labels, candidates.scores, y, weight);
+  confidence_.note(candidates.labels, candidates.scores, y, weight, scratch.values);
 }
 
 // Candidates that exclude each other learn by the gradient of their softmax, which is that of a
@@ -148,10 +148,11 @@ void LabelTree::train_scorers(std::span<const LabelId> y, float weight, Scratch&
   auto& [labels, evidence, unfound, scores, hopeful] = scratch.candidates[0];
   hopeful = labels.size();  // all learn
   score(scratch);
-  if (params_.exclusive) {
+  if (params_.exclusive && !scores.empty()) {
     const std::size_t n = scores.size();
     scores.resize((n + 7) / 8 * 8, no_share);
-    to_log_odds_of_shares(scores.data(), scores.size());
+    const auto best = std::max_element(scores.begin(), scores.end()) - scores.begin();
+    to_log_odds_of_shares(scores.data(), scores.size(), static_cast<std::size_t>(best));
     scores.resize(n);
   }
   std::vector<std::uint32_t>& order = scratch.order;

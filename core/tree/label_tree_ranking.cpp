@@ -172,12 +172,12 @@ void LabelTree::rank(std::size_t k, Scratch& scratch) const {
     };
     if (k < first && !params_.exclusive) {  // the others do not matter
       std::partial_sort(ranked.begin(), end_of(k), end_of(first), better);
-      confidence_.weigh(ranked.first(k), first, learned_labels());
+      confidence_.weigh(ranked.first(k), first, learned_labels(), scratch.values);
     } else {
       std::sort(ranked.begin(), end_of(first), better);
       std::sort(end_of(first), end_of(all), better);
       std::sort(end_of(all), ranked.end(), better);
-      confidence_.weigh(ranked, first, learned_labels());
+      confidence_.weigh(ranked, first, learned_labels(), scratch.values);
     }
     scratch.ranked.resize(begin + k, missing);
   }

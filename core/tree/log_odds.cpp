@@ -22,22 +22,21 @@ LABELTREE_CLONES void to_log_odds(float* values, std::size_t size) {
   }
 }
 
-LABELTREE_CLONES void to_log_odds_of_shares(float* scores, std::size_t size) {
-  if (size == 0) return;
-  simd::f32x8 largest = simd::load(scores);
-  for (std::size_t i = 8; i < size; i += 8) {
-    const simd::f32x8 next = simd::load(scores + i);
-    largest = next > largest ? next : largest;
-  }
-  float highest = largest[0];
-  for (int lane = 1; lane < 8; ++lane) highest = std::max(highest, largest[lane]);
+// The share of the best may be nearly all: what is left of it is added up without it.
+LABELTREE_CLONES void to_log_odds_of_shares(float* scores, std::size_t size, std::size_t best) {
+  constexpr float smallest_rest = 1e-30f;
+  const float highest = scores[best];
+  scores[best] = no_share;
   simd::f32x8 parts{};
   for (std::size_t i = 0; i < size; i += 8) parts += simd::exp(simd::load(scores + i) - highest);
-  const float log_total = std::log(simd::sum(parts)) + highest;
+  const float behind = simd::sum(parts);
   for (std::size_t i = 0; i < size; i += 8) {
-    simd::store(scores + i, simd::load(scores + i) - log_total);
+    const simd::f32x8 score = simd::load(scores + i) - highest;
+    simd::f32x8 odds = score - simd::log((1.0f + behind) - simd::exp(score));
+    odds = odds > -surest ? odds : simd::f32x8{} - surest;
+    simd::store(scores + i, odds);
   }
-  to_log_odds(scores, size);
+  scores[best] = std::min(-std::log(std::max(behind, smallest_rest)), surest);
 }
 
 }  // namespace labeltree
