@@ -92,7 +92,8 @@ class Cluster:
         if self._verbose:
             with contextlib.redirect_stdout(sys.stderr):  # where `fit` of one machine shows it, too
                 distributed.progress(future, notebook=False)
-        return future.result()
+        # From the worker itself, if it can be reached; else by way of the scheduler.
+        return self.client.gather(future, direct=True)
 
     def add_up(
         self, name: str, function: Callable[[list[Any]], Any], parts: Sequence[Future]

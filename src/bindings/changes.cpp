@@ -1,0 +1,129 @@
+// The weights of a learner that are not those it began with, block by block.
+#include "changes.hpp"
+
+#include <nanobind/nanobind.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bindings.hpp"
+#include "linear/weight_rows.hpp"
+#include "model_lock.hpp"
+#include "signals.hpp"
+
+using namespace labeltree;
+
+namespace {
+
+constexpr std::size_t rows_at_once = 1024;                    // asked for before the first is read
+constexpr std::size_t block_bytes = std::size_t{16} << 20;    // of a block that is written
+constexpr std::size_t distance = 16;                          // rows from one asked for to one read
+
+// Goes through the table of weights, and passes over all else. A row that was never written is not
+// there: nor can the table have had it that a learner went on from.
+class Changes : public StateVisitor {
+ public:
+  using Write = std::function<void(OwnWeightRows&&)>;
+
+  Changes(WeightRows base, RowForm form, Write write)
+      : base_(base), form_(form), write_(std::move(write)) {}
+
+  bool restoring() const override { return false; }
+  std::optional<float> freezing() const override { return std::nullopt; }
+  bool has(const std::string&) const override { return false; }
+  void array(const std::string&, std::vector<float>&) override {}
+  void array(const std::string&, std::vector<double>&) override {}
+  void array(const std::string&, std::vector<std::uint32_t>&) override {}
+  void array(const std::string&, std::vector<std::uint64_t>&) override {}
+  void ascending(const std::string&, std::vector<std::uint64_t>&) override {}
+  void shared(const std::string&, SharedArray<std::uint8_t>&) override {}
+  void shared(const std::string&, SharedArray<std::uint16_t>&) override {}
+  void shared(const std::string&, SharedArray<std::uint32_t>&) override {}
+  void shared(const std::string&, SharedArray<std::uint64_t>&) override {}
+  void shared(const std::string&, SharedArray<float>&) override {}
+  void shared(const std::string&, SharedArray<double>&) override {}
+
+  void table(const std::string& name, AlignedFloats& table, std::size_t row_size) override {
+    if (name != weights_name) return;
+    const auto row = [&](std::size_t number) { return table.data() + number * row_size; };
+    go_through(row_size, row, [&](const auto& visit) { table.visit_rows(row_size, visit); });
+  }
+
+  void lines(const std::string& name, LineTable& table) override {
+    if (name != weights_name) return;
+    const auto row = [&](std::size_t line) { return table.row(line); };
+    go_through(table.row_size(), row, [&](const auto& visit) { table.visit(visit); });
+  }
+
+ private:
+  // Lines lie in memory in the order in which they were first written: each is asked for some time
+  // before it is read.
+  template <class Row, class VisitAll>
+  void go_through(std::size_t row_size, Row row, VisitAll visit_all) {
+    require(row_size == form_.length(), "the rows of weights have another length");
+    std::vector<std::pair<std::uint64_t, const float*>> waiting;
+    waiting.reserve(rows_at_once);
+    const auto compare_waiting = [&] {
+      for (std::size_t i = 0; i < waiting.size(); ++i) {
+        if (i + distance < waiting.size()) __builtin_prefetch(waiting[i + distance].second);
+        compare(waiting[i].first, waiting[i].second, row_size);
+      }
+      waiting.clear();
+    };
+    visit_all([&](std::size_t number) {
+      waiting.emplace_back(number, row(number));
+      if (waiting.size() == rows_at_once) compare_waiting();
+    });
+    compare_waiting();
+    if (!changed_.number.empty()) write_(std::move(changed_));
+  }
+
+  void compare(std::uint64_t number, const float* now, std::size_t length) {
+    while (next_ < base_.number.size() && base_.number[next_] < number) ++next_;
+    const bool known = next_ < base_.number.size() && base_.number[next_] == number;
+    const float* before = base_.value.data() + next_ * length;
+    if (known ? std::equal(now, now + length, before)
+              : std::all_of(now, now + length, [](float value) { return value == 0.0f; })) {
+      return;
+    }
+    changed_.number.push_back(number);
+    changed_.value.insert(changed_.value.end(), now, now + length);
+    if (changed_.value.size() * sizeof(float) < block_bytes) return;
+    write_(std::exchange(changed_, {}));
+  }
+
+  WeightRows base_;
+  RowForm form_;
+  Write write_;
+  std::size_t next_ = 0;  // row of the base
+  OwnWeightRows changed_;
+};
+
+void changed_weights(Learner& self, const GivenRows& base, std::size_t lane, bool has_sums,
+                     const nb::callable& write) {
+  Reading lock(self.lock());
+  require_unfrozen(self.bank().params());
+  const RowForm form = form_of(lane, has_sums);
+  Changes changes(rows_of(base, form), form, [&](OwnWeightRows&& rows) {
+    const HeldGil gil;
+    const MadeRows made = lend(std::move(rows));
+    write(std::get<0>(made), std::get<1>(made));
+  });
+  const ReleasedGil released;
+  self.bank().visit_state(changes, "");
+  lock.release();
+}
+
+}  // namespace
+
+void bind_changes(nb::class_<Learner>& learner) {
+  learner.def("changed_weights", &changed_weights, nb::arg("base"), nb::arg("lane"),
+              nb::arg("has_sums"), nb::arg("write"),
+              "Give write the numbers and values of the rows of weights that are not those of the "
+              "table it went on from, in rising order and several times.");
+}
