@@ -20,9 +20,9 @@ using namespace labeltree;
 
 namespace {
 
-constexpr std::size_t rows_at_once = 1024;                    // asked for before the first is read
-constexpr std::size_t block_bytes = std::size_t{16} << 20;    // of a block that is written
-constexpr std::size_t distance = 16;                          // rows from one asked for to one read
+constexpr std::size_t rows_at_once = 1024;                   // whose places are known before they are read
+constexpr std::size_t distance = 16;                         // rows from one asked for to one read
+constexpr std::size_t block_bytes = std::size_t{128} << 20;  // written together: most tables are one block
 
 // Goes through the table of weights, and passes over all else. A row that was never written is not
 // there: nor can the table have had it that a learner went on from.
@@ -91,6 +91,10 @@ class Changes : public StateVisitor {
               : std::all_of(now, now + length, [](float value) { return value == 0.0f; })) {
       return;
     }
+    if (changed_.number.empty()) {
+      changed_.number.reserve(block_bytes / sizeof(float) / length + 1);
+      changed_.value.reserve(block_bytes / sizeof(float) + length);
+    }
     changed_.number.push_back(number);
     changed_.value.insert(changed_.value.end(), now, now + length);
     if (changed_.value.size() * sizeof(float) < block_bytes) return;
@@ -105,7 +109,7 @@ class Changes : public StateVisitor {
 };
 
 void changed_weights(Learner& self, const GivenRows& base, std::size_t lane, bool has_sums,
-                     const nb::callable& write) {
+                     const nb::typed<nb::callable, void(nb::any, nb::any)>& write) {
   Reading lock(self.lock());
   require_unfrozen(self.bank().params());
   const RowForm form = form_of(lane, has_sums);

@@ -131,7 +131,7 @@ class Learner:
         Give labels the next ids in a dict and make room for them: all or none of it.
         """
 
-    def changed_weights(self, base: tuple[Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)]], lane: int, has_sums: bool, write: Callable) -> None:
+    def changed_weights(self, base: tuple[Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)]], lane: int, has_sums: bool, write: Callable[[Any, Any], None]) -> None:
         """
         Give write the numbers and values of the rows of weights that are not those of the table it went on from, in rising order and several times.
         """

@@ -12,7 +12,7 @@ from typing import Generic, Self, TypeVar
 
 from labeltree.estimators.sharding import Block, ShardedClassifier
 from labeltree.merging.learners import OF_ROWS
-from labeltree.merging.tablewriter import TableWriter, is_mapped, let_go
+from labeltree.merging.tablewriter import TableWriter, are_small, is_mapped, let_go
 from labeltree.merging.weighttable import State, WeightTable
 
 Model = TypeVar("Model", bound=ShardedClassifier)
@@ -120,12 +120,16 @@ class Replica(Generic[Model]):
 
     def moved(self, model: Model, moves: Sequence[WeightTable], folder: str | None = None) -> Self:
         """Return the replica that has learned what all have: a merged model, and all ranges."""
-        writer = self._writer(folder)
-        for base, changed in self.weights.pieces(moves):
-            piece = base.updated(changed)
-            writer.write(piece.number, piece.value)
+        if are_small([self.weights, *moves]):
+            weights = self.weights.updated(moves)
+        else:
+            writer = self._writer(folder)
+            for base, changed in self.weights.pieces(moves):
+                piece = base.updated(changed)
+                writer.write(piece.number, piece.value)
+            weights = writer.table()
         let_go(self.weights, *moves)
-        return type(self)(model, writer.table(), self.rows)
+        return type(self)(model, weights, self.rows)
 
     def _writer(self, folder: str | None) -> TableWriter:
         return TableWriter(self.weights.lane, self.weights.has_sums, folder)

@@ -26,36 +26,47 @@ def add(
     length is known, so that the length of a sum is that of what is kept, and of what is left out
     of each.
     """
-    every = [(state, own, 1) for state, own in zip(states, ids, strict=True)]
+    indexes = [_Index(state, own, 1) for state, own in zip(states, ids, strict=True)]
     if base is not None:
-        every.append((base, ids[0], 1 - len(states)))
-    squares = np.zeros(labels)
-    for state, own, sign in every:
-        label = own[state["index_label"].astype(np.int64)]
-        squared = state["index_sum"].astype(np.float64) ** 2
-        left_out = -np.bincount(label, squared, minlength=labels).astype(np.float64)
-        left_out[own] += state["index_squared_norm"]
-        squares += sign * np.maximum(left_out, 0)
-    squares = np.maximum(squares, 0)
-    indexes = [_Index(state, own, sign) for state, own, sign in every]
-    slots = union([state["index_slot"] for state, _, _ in every])
-    ends = _ends(indexes, slots)
-    for begin, end in pairwise(ends):
-        _, label, total = _total(indexes, begin, end, labels)
-        squares += np.bincount(label, total**2, minlength=labels)
+        indexes.append(_Index(base, ids[0], 1 - len(states)))
+    ends = list(pairwise(_ends(indexes)))
+    squares = _squares(indexes, ends, labels)
     weight = np.maximum(squares, 1e-12) ** -0.375
-    kept = [
-        _most_typical(*_total(indexes, *ends, labels), weight, length) for ends in pairwise(ends)
-    ]
-    slot, label, total = (np.concatenate(each) for each in zip(*kept, strict=True))
-    found, size = np.unique(slot, return_counts=True)
+    most = sum(len(one.slot) * length for one in indexes)
+    every = min(most, sum(int(one.end[-1]) for one in indexes))
+    kept_label, kept_total = np.empty(every, np.uint32), np.empty(every, np.float32)
+    slots, sizes, used = [], [], 0
+    for begin, end in ends:
+        slot, label, total = _most_typical(*_total(indexes, begin, end, labels), weight, length)
+        found, size = np.unique(slot, return_counts=True)
+        slots.append(found.astype(np.uint32))
+        sizes.append(size.astype(np.uint32))
+        kept_label[used : used + len(label)] = label
+        kept_total[used : used + len(label)] = total
+        used += len(label)
     return {
-        "index_label": label,
-        "index_sum": total,
-        "index_slot": found.astype(np.uint32),
-        "index_size": size.astype(np.uint32),
+        "index_label": kept_label[:used],
+        "index_sum": kept_total[:used],
+        "index_slot": np.concatenate(slots),
+        "index_size": np.concatenate(sizes),
         "index_squared_norm": squares,
     }
+
+
+def _squares(
+    indexes: Sequence[_Index], ends: Sequence[tuple[int, int]], labels: int
+) -> NDArray[np.float64]:
+    """Return the squared length of the sum of each label."""
+    squares = np.zeros(labels)
+    left_out = [one.squares(labels) for one in indexes]
+    for begin, end in ends:
+        for one, left in zip(indexes, left_out, strict=True):
+            _, label, value = one.entries(begin, end)
+            left -= np.bincount(label, value**2, minlength=labels)
+        _, label, total = _total(indexes, begin, end, labels)
+        squares += np.bincount(label, total**2, minlength=labels)
+    every = sum(one.sign * np.maximum(left, 0) for one, left in zip(indexes, left_out, strict=True))
+    return squares + np.maximum(every, 0)
 
 
 class _Index:
@@ -65,21 +76,29 @@ class _Index:
         self.slot = state["index_slot"]
         self.size = state["index_size"]
         self.end = np.concatenate([[0], np.cumsum(self.size, dtype=np.int64)])
-        self._state, self._ids, self._sign = state, ids, sign
+        self.sign = sign
+        self._state, self._ids = state, ids
+
+    def squares(self, labels: int) -> NDArray[np.float64]:
+        """Return the squared lengths of centroids."""
+        squares = np.zeros(labels)
+        squares[self._ids] = self._state["index_squared_norm"]
+        return squares
 
     def entries(
         self, begin: int, end: int
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-        """Return features from one to below another, labels, and sums."""
+        """Return features from one to below another, labels, and values."""
         first, last = np.searchsorted(self.slot, [begin, end]).tolist()
         own = slice(self.end[first], self.end[last])
         slot = np.repeat(self.slot[first:last], self.size[first:last]).astype(np.int64)
         label = self._ids[self._state["index_label"][own].astype(np.int64)]
-        return slot, label, self._sign * self._state["index_sum"][own].astype(np.float64)
+        return slot, label, self._state["index_sum"][own].astype(np.float64)
 
 
-def _ends(indexes: Sequence[_Index], slots: NDArray[np.uint64]) -> list[int]:
+def _ends(indexes: Sequence[_Index]) -> list[int]:
     """Return between which features there are so few entries that they take little memory."""
+    slots = union([one.slot for one in indexes])
     entries = np.zeros(len(slots), dtype=np.int64)
     for one in indexes:
         entries[np.searchsorted(slots, one.slot)] += one.size
@@ -92,11 +111,12 @@ def _total(
     indexes: Sequence[_Index], begin: int, end: int, labels: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
     """Return features, labels and the sums of all, where they are positive."""
-    slot, label, value = (
-        np.concatenate(each)
-        for each in zip(*(one.entries(begin, end) for one in indexes), strict=True)
-    )
-    key = slot * labels + label
+    keys, values = [], []
+    for one in indexes:
+        slot, label, value = one.entries(begin, end)
+        keys.append(slot * labels + label)
+        values.append(one.sign * value)
+    key, value = np.concatenate(keys), np.concatenate(values)
     order = np.argsort(key, kind="stable")  # quick where much is in order
     key = key[order]
     new = np.flatnonzero(np.diff(key, prepend=-1))
@@ -113,7 +133,11 @@ def _most_typical(
     length: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.float32]]:
     """Return what a feature keeps, in the order of its labels."""
-    order = np.lexsort((-total * weight[label], slot))
-    _, begin, size = np.unique(slot, return_index=True, return_counts=True)
-    kept = np.sort(order[np.arange(len(order)) - np.repeat(begin, size) < length])
+    _, place, size = np.unique(slot, return_inverse=True, return_counts=True)
+    kept = size[place] <= length
+    long = np.flatnonzero(~kept)  # few features have more than they may keep
+    order = long[np.lexsort((-total[long] * weight[label[long]], slot[long]))]
+    sizes = size[size > length]
+    ranks = np.arange(len(order)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    kept[order[ranks < length]] = True
     return slot[kept], label[kept].astype(np.uint32), total[kept].astype(np.float32)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mmap
 import tempfile
+from collections.abc import Sequence
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -83,6 +84,11 @@ def _mapped(file: BinaryIO, kind: Any) -> NDArray[Any]:
         file.flush()
         pages = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     return np.frombuffer(pages, dtype=kind)
+
+
+def are_small(tables: Sequence[WeightTable]) -> bool:
+    """Tell whether tables may be in memory together."""
+    return sum(table.nbytes for table in tables) <= MOST_IN_MEMORY
 
 
 def is_mapped(table: WeightTable) -> bool:
