@@ -29,6 +29,11 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
     _local: ClassVar[type[Any]]
 
     def __init__(self, *, client: Client | None = None, **params: Any) -> None:
+        if not hasattr(self, "_local"):
+            raise TypeError(
+                "DaskClassifier learns nothing by itself; use DaskLabelTreeClassifier, "
+                "DaskOneAgainstAllClassifier, DaskLdSMClassifier or DaskTextClassifier"
+            )
         for name, value in self._local(**params).get_params(deep=False).items():
             setattr(self, name, value)
         self.client = client
