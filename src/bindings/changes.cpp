@@ -4,6 +4,7 @@
 #include <nanobind/nanobind.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -24,15 +25,9 @@ constexpr std::size_t rows_at_once = 1024;                   // whose places are
 constexpr std::size_t distance = 16;                         // rows from one asked for to one read
 constexpr std::size_t block_bytes = std::size_t{128} << 20;  // written together: most tables are one block
 
-// Goes through the table of weights, and passes over all else. A row that was never written is not
-// there: nor can the table have had it that a learner went on from.
-class Changes : public StateVisitor {
+// Passes over all but the table of weights.
+class WeightsAlone : public StateVisitor {
  public:
-  using Write = std::function<void(OwnWeightRows&&)>;
-
-  Changes(WeightRows base, RowForm form, Write write)
-      : base_(base), form_(form), write_(std::move(write)) {}
-
   bool restoring() const override { return false; }
   std::optional<float> freezing() const override { return std::nullopt; }
   bool has(const std::string&) const override { return false; }
@@ -47,6 +42,49 @@ class Changes : public StateVisitor {
   void shared(const std::string&, SharedArray<std::uint64_t>&) override {}
   void shared(const std::string&, SharedArray<float>&) override {}
   void shared(const std::string&, SharedArray<double>&) override {}
+};
+
+// Puts rows into the table. Anybody may have sent them.
+class Put : public WeightsAlone {
+ public:
+  Put(WeightRows rows, RowForm form) : rows_(rows), form_(form) {}
+
+  void table(const std::string& name, AlignedFloats& table, std::size_t row_size) override {
+    if (name != weights_name) return;
+    put(table.size() / row_size, row_size,
+        [&](std::size_t number) { return table.data() + number * row_size; });
+  }
+
+  void lines(const std::string& name, LineTable& table) override {
+    if (name != weights_name) return;
+    put(table.lines(), table.row_size(), [&](std::size_t line) { return table.write(line); });
+  }
+
+ private:
+  template <class Place>
+  void put(std::size_t table_rows, std::size_t row_size, Place place) {
+    require(row_size == form_.length(), "the rows of weights have another length");
+    require(rows_.number.empty() || rows_.number.back() < table_rows,
+            "there is a row of weights beyond the end of the table");
+    require(std::all_of(rows_.value.begin(), rows_.value.end(), [](float v) { return std::isfinite(v); }),
+            "there is a weight that is not finite");
+    for (std::size_t i = 0; i < rows_.number.size(); ++i) {
+      std::copy_n(rows_.value.data() + i * row_size, row_size, place(rows_.number[i]));
+    }
+  }
+
+  WeightRows rows_;
+  RowForm form_;
+};
+
+// Compares the table with another. A row that was never written is not there: nor can the table have
+// had it that a learner went on from.
+class Changes : public WeightsAlone {
+ public:
+  using Write = std::function<void(OwnWeightRows&&)>;
+
+  Changes(WeightRows base, RowForm form, Write write)
+      : base_(base), form_(form), write_(std::move(write)) {}
 
   void table(const std::string& name, AlignedFloats& table, std::size_t row_size) override {
     if (name != weights_name) return;
@@ -74,13 +112,17 @@ class Changes : public StateVisitor {
         compare(waiting[i].first, waiting[i].second, row_size);
       }
       waiting.clear();
+      const std::size_t read = (next_ - told_) * row_size, found = changed_.value.size();
+      if (std::max(read, found) * sizeof(float) < block_bytes) return;
+      told_ = next_;
+      write_(std::exchange(changed_, {}));
     };
     visit_all([&](std::size_t number) {
       waiting.emplace_back(number, row(number));
       if (waiting.size() == rows_at_once) compare_waiting();
     });
     compare_waiting();
-    if (!changed_.number.empty()) write_(std::move(changed_));
+    write_(std::move(changed_));
   }
 
   void compare(std::uint64_t number, const float* now, std::size_t length) {
@@ -97,16 +139,25 @@ class Changes : public StateVisitor {
     }
     changed_.number.push_back(number);
     changed_.value.insert(changed_.value.end(), now, now + length);
-    if (changed_.value.size() * sizeof(float) < block_bytes) return;
-    write_(std::exchange(changed_, {}));
   }
 
   WeightRows base_;
   RowForm form_;
   Write write_;
   std::size_t next_ = 0;  // row of the base
+  std::size_t told_ = 0;  // which it was when rows were written last
   OwnWeightRows changed_;
 };
+
+void put_weights(Learner& self, const GivenRows& rows, std::size_t lane, bool has_sums) {
+  Changing lock(self.lock());
+  require_unfrozen(self.bank().params());
+  const RowForm form = form_of(lane, has_sums);
+  Put put(rows_of(rows, form), form);
+  const ReleasedGil released;
+  self.bank().visit_state(put, "");
+  lock.release();
+}
 
 void changed_weights(Learner& self, const GivenRows& base, std::size_t lane, bool has_sums,
                      const nb::typed<nb::callable, void(nb::any, nb::any)>& write) {
@@ -129,5 +180,8 @@ void bind_changes(nb::class_<Learner>& learner) {
   learner.def("changed_weights", &changed_weights, nb::arg("base"), nb::arg("lane"),
               nb::arg("has_sums"), nb::arg("write"),
               "Give write the numbers and values of the rows of weights that are not those of the "
-              "table it went on from, in rising order and several times.");
+              "table it went on from, in rising order and several times: also where none changed, "
+              "so that what was read of the table may leave memory.");
+  learner.def("put_weights", &put_weights, nb::arg("rows"), nb::arg("lane"), nb::arg("has_sums"),
+              "Put rows, numbers and values, into the table of weights.");
 }

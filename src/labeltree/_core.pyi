@@ -133,8 +133,11 @@ class Learner:
 
     def changed_weights(self, base: tuple[Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)]], lane: int, has_sums: bool, write: Callable[[Any, Any], None]) -> None:
         """
-        Give write the numbers and values of the rows of weights that are not those of the table it went on from, in rising order and several times.
+        Give write the numbers and values of the rows of weights that are not those of the table it went on from, in rising order and several times: also where none changed, so that what was read of the table may leave memory.
         """
+
+    def put_weights(self, rows: tuple[Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)]], lane: int, has_sums: bool) -> None:
+        """Put rows, numbers and values, into the table of weights."""
 
     def resize(self, labels: int) -> None: ...
 

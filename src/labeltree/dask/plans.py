@@ -13,6 +13,7 @@ import numpy as np
 
 from labeltree.dask.cluster import Cluster
 from labeltree.dask.compat import Future
+from labeltree.dask.memory import gives_back
 from labeltree.dask.partitions import Partitions
 from labeltree.dask.rows import Rows, deal, gather, local_folder, numbered
 from labeltree.dask.shard import Shard, put_together
@@ -139,6 +140,7 @@ def hand_of(dealt: Sequence[Rows], hand: int) -> Rows:
     return dealt[hand]
 
 
+@gives_back
 def survey(estimator: LabelTreeClassifier, shard: Rows) -> ShardSurvey | None:
     """Return what is to be known of a shard; nothing of one without rows."""
     total: ShardSurvey | None = None
@@ -154,6 +156,7 @@ def total_survey(surveys: Sequence[ShardSurvey | None]) -> ShardSurvey | None:
     return ShardSurvey.total(some) if some else None
 
 
+@gives_back
 def begin(
     estimator: LabelTreeClassifier, total: ShardSurvey | None
 ) -> Replica[LabelTreeClassifier]:
@@ -176,6 +179,7 @@ class Taught:
     known: dict[str, Any]
 
 
+@gives_back
 def learn(
     replica: Replica[LabelTreeClassifier],
     shard: Rows,
@@ -217,6 +221,7 @@ def known_of(taught: Taught | None) -> dict[str, Any] | None:
     return taught.known if taught else None
 
 
+@gives_back
 def merge_rests(
     models: Sequence[LabelTreeClassifier | None], base: Replica[LabelTreeClassifier]
 ) -> LabelTreeClassifier:
@@ -230,7 +235,8 @@ def merge_range(
 ) -> WeightTable:
     """Return how one range of the weights moves, of how it moved for each shard."""
     nothing = base.weights.ranges([0])[0]
-    return base.merged(part, len(moves), [nothing if each is None else each for each in moves])
+    some = [nothing if each is None else each for each in moves]
+    return base.merged(part, len(moves), some, local_folder())
 
 
 def moved(

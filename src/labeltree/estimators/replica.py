@@ -10,6 +10,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Generic, Self, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from labeltree.estimators.sharding import Block, ShardedClassifier
 from labeltree.merging.learners import OF_ROWS
 from labeltree.merging.tablewriter import TableWriter, are_small, is_mapped, let_go
@@ -104,32 +107,42 @@ class Replica(Generic[Model]):
         found = new.known_rows() if number + 1 < passes else {}
         moves = self._writer(folder)
         base = self.weights
-        new._learner.changed_weights(base.rows, base.lane, base.has_sums, moves.write)
-        let_go(base)
+
+        def write(number: NDArray[np.uint64], value: NDArray[np.float32]) -> None:
+            moves.write(number, value)
+            let_go(base)
+
+        new._learner.changed_weights(base.rows, base.lane, base.has_sums, write)
         return Learned(_without_weights(new), moves.table(), found)
 
     def ends(self, parts: int) -> list[int]:
         """Return where ranges of the rows of weights end, which are of about the same size."""
         return [self.rows * (part + 1) // parts for part in range(parts)]
 
-    def merged(self, part: int, parts: int, moves: Sequence[WeightTable]) -> WeightTable:
+    def merged(
+        self, part: int, parts: int, moves: Sequence[WeightTable], folder: str | None = None
+    ) -> WeightTable:
         """Return how one range of the weights moves, of how it moved for several shards."""
-        merged = self.weights.ranges(self.ends(parts))[part].merged(moves)
-        let_go(self.weights, *moves)
-        return merged
+        own = self.weights.ranges(self.ends(parts))[part]
+        if are_small([own, *moves]):
+            return own.merged(moves)
+        writer = self._writer(folder)
+        for base, changed in own.pieces(moves):
+            piece = base.merged(changed)
+            writer.write(piece.number, piece.value)
+            let_go(base, *changed)
+        return writer.table()
 
     def moved(self, model: Model, moves: Sequence[WeightTable], folder: str | None = None) -> Self:
         """Return the replica that has learned what all have: a merged model, and all ranges."""
         if are_small([self.weights, *moves]):
-            weights = self.weights.updated(moves)
-        else:
-            writer = self._writer(folder)
-            for base, changed in self.weights.pieces(moves):
-                piece = base.updated(changed)
-                writer.write(piece.number, piece.value)
-            weights = writer.table()
-        let_go(self.weights, *moves)
-        return type(self)(model, weights, self.rows)
+            return type(self)(model, self.weights.updated(moves), self.rows)
+        writer = self._writer(folder)
+        for base, changed in self.weights.pieces(moves):
+            piece = base.updated(changed)
+            writer.write(piece.number, piece.value)
+            let_go(base, *changed)
+        return type(self)(model, writer.table(), self.rows)
 
     def _writer(self, folder: str | None) -> TableWriter:
         return TableWriter(self.weights.lane, self.weights.has_sums, folder)
@@ -142,9 +155,10 @@ class Replica(Generic[Model]):
 
     def whole(self) -> Model:
         """Return the model with its weights."""
-        state = {**self.model._learner.state(), **self.weights.state}
-        whole = self.model._restored(state)
-        let_go(self.weights)
+        whole = self.model._restored(self.model._learner.state())
+        for piece, _ in self.weights.pieces([]):
+            whole._learner.put_weights(piece.rows, piece.lane, piece.has_sums)
+            let_go(piece)
         return whole
 
 

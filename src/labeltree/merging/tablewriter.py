@@ -36,7 +36,9 @@ class TableWriter:
         self._files: tuple[BinaryIO, ...] | None = None
 
     def write(self, number: NDArray[np.uint64], value: NDArray[np.float32]) -> None:
-        """Take the next rows."""
+        """Take the next rows, if there are any."""
+        if not len(number):
+            return
         self._blocks.append((number, value))
         self._bytes += number.nbytes + value.nbytes
         if self._folder is not None and self._bytes > MOST_IN_MEMORY:

@@ -82,14 +82,14 @@ class WeightTable:
         Yields
         ------
         piece, others
-            Of this table and of those of the others that have any rows there.
+            Of this table and of the others, some of them without rows.
         """
         every = [self, *others]
         rows = max(1, _PIECE // (4 * self.lane * (1 + self.has_sums)))
         cuts = [one.number[rows::rows] for one in every]
         ends = [*union(cuts).tolist(), 2**64 - 1]
         for first, *rest in zip(*(one.ranges(ends) for one in every), strict=True):
-            yield first, [one for one in rest if len(one.number)]
+            yield first, rest
 
     def merged(self, changed: Sequence[Self]) -> Self:
         """Return the rows that changed in any of several tables that went on from this one.
