@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from labeltree.merging import tablewriter, weighttable
-from labeltree.merging.tablewriter import TableWriter, is_mapped, let_go
+from labeltree.merging.tablewriter import TableWriter, in_files, is_mapped, let_arrays_go, let_go
 from labeltree.merging.weighttable import WeightTable
 
 
@@ -66,6 +66,22 @@ def test_what_was_read_of_a_file_leaves_memory(tmp_path, monkeypatch):
     let_go(table)
     assert read - before > 10_000  # kB, of 16,000
     assert of_files() - before < 2_000
+
+
+def test_arrays_are_the_same_in_files(tmp_path, monkeypatch):
+    arrays = {"a": np.arange(5, dtype=np.uint32), "b": np.zeros(0, np.float32)}
+    assert in_files(arrays, None) is arrays
+    assert in_files(arrays, str(tmp_path)) is arrays  # they are small
+    monkeypatch.setattr(tablewriter, "MOST_IN_MEMORY", 0)
+    assert in_files(arrays, None) is arrays
+    found = in_files(arrays, str(tmp_path))
+    assert os.listdir(tmp_path) == []
+    assert not found["a"].flags.writeable  # a file
+    for _ in range(2):
+        for name, array in arrays.items():
+            assert found[name].dtype == array.dtype
+            np.testing.assert_array_equal(found[name], array)
+        let_arrays_go(found.values())
 
 
 @pytest.mark.parametrize("piece", [1, 100, 10_000])

@@ -15,7 +15,14 @@ from numpy.typing import NDArray
 
 from labeltree.estimators.sharding import Block, ShardedClassifier
 from labeltree.merging.learners import OF_ROWS
-from labeltree.merging.tablewriter import TableWriter, are_small, is_mapped, let_go
+from labeltree.merging.tablewriter import (
+    TableWriter,
+    are_small,
+    in_files,
+    is_mapped,
+    let_arrays_go,
+    let_go,
+)
 from labeltree.merging.weighttable import State, WeightTable
 
 Model = TypeVar("Model", bound=ShardedClassifier)
@@ -104,7 +111,9 @@ class Replica(Generic[Model]):
         """
         new = self.whole()
         new._go_through(blocks, rows, shard, shards, number, passes, known)
-        found = new.known_rows() if number + 1 < passes else {}
+        if known is not None:
+            let_arrays_go(known.values())
+        found = in_files(new.known_rows(), folder) if number + 1 < passes else {}
         moves = self._writer(folder)
         base = self.weights
 
@@ -113,7 +122,10 @@ class Replica(Generic[Model]):
             let_go(base)
 
         new._learner.changed_weights(base.rows, base.lane, base.has_sums, write)
-        return Learned(_without_weights(new), moves.table(), found)
+        rest = _empty_of_rows(new._learner.state(weights=False))
+        new._take(new._make_learner())  # gives up what is large before there is another
+        new._learner.restore(rest)
+        return Learned(new, moves.table(), found)
 
     def ends(self, parts: int) -> list[int]:
         """Return where ranges of the rows of weights end, which are of about the same size."""
@@ -164,6 +176,8 @@ class Replica(Generic[Model]):
 
 def _without_weights(model: Model) -> Model:
     """Return a copy without weights, and without what is known of rows."""
-    state = model._learner.state(weights=False)
-    empty = {n: array[:0].copy() if n in OF_ROWS else array for n, array in state.items()}
-    return model._restored(empty)
+    return model._restored(_empty_of_rows(model._learner.state(weights=False)))
+
+
+def _empty_of_rows(state: State) -> State:
+    return {n: array[:0].copy() if n in OF_ROWS else array for n, array in state.items()}

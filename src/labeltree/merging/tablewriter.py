@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import mmap
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
-from labeltree.merging.weighttable import WeightTable
+from labeltree.merging.weighttable import State, WeightTable
 
 MOST_IN_MEMORY = 2**27  # bytes of a table
 
@@ -88,6 +88,21 @@ def _mapped(file: BinaryIO, kind: Any) -> NDArray[Any]:
     return np.frombuffer(pages, dtype=kind)
 
 
+def in_files(arrays: State, folder: str | None) -> State:
+    """Return the same arrays; those that are large are in files, which are gone with them."""
+    if folder is None or sum(array.nbytes for array in arrays.values()) <= MOST_IN_MEMORY:
+        return arrays
+    return {name: _in_file(array, folder) for name, array in arrays.items()}
+
+
+def _in_file(array: NDArray[Any], folder: str) -> NDArray[Any]:
+    if not array.nbytes:
+        return array
+    file = _new_file(folder)
+    file.write(np.ascontiguousarray(array).data)
+    return _mapped(file, array.dtype)
+
+
 def are_small(tables: Sequence[WeightTable]) -> bool:
     """Tell whether tables may be in memory together."""
     return sum(table.nbytes for table in tables) <= MOST_IN_MEMORY
@@ -101,10 +116,15 @@ def is_mapped(table: WeightTable) -> bool:
 def let_go(*tables: WeightTable) -> None:
     """Let what was read of the files of tables leave memory; it is read again when needed."""
     for table in tables:
-        for array in (table.number, table.value):
-            found = _map_of(array)
-            if found is not None:
-                found.madvise(mmap.MADV_DONTNEED)
+        let_arrays_go((table.number, table.value))
+
+
+def let_arrays_go(arrays: Iterable[NDArray[Any]]) -> None:
+    """Do the same for arrays."""
+    for array in arrays:
+        found = _map_of(array)
+        if found is not None:
+            found.madvise(mmap.MADV_DONTNEED)
 
 
 def _map_of(array: Any) -> mmap.mmap | None:
