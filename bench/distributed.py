@@ -7,8 +7,8 @@ Each worker is a process with one thread on this machine, and has the rows befor
 starts. Seconds are of the clock, and of the processor for the worker that took most: the latter
 tell more where others use the machine, too. "sent" is all that went through the loopback device
 meanwhile; "plan" the most that docs/distributed.md says: 2 (W - 1) S for each pass, if all lines
-change, and 2 S for the model, which the client gets by way of the scheduler. Nothing else should
-use the network.
+change, and S for the model, which the client gets from a worker. Nothing else should use the
+network.
 """
 
 import argparse
@@ -102,7 +102,7 @@ def main():
             clf, seconds, busy, sent = learn_with(workers, X, y, max(workers, 4))
             passes = round(clf.examples_ / X.shape[0])
             size = clf.contents().arrays["weights"].nbytes * 9 / 8
-            plan = 2 * (workers - 1) * size * passes + 2 * size
+            plan = 2 * (workers - 1) * size * passes + size
             print(
                 f"| {name} | {workers} | {precision(clf, X_test, y_test)} | {seconds:.1f} "
                 f"| {busy:.1f} | {sent / 1e6:,.0f} | {plan / 1e6:,.0f} |",

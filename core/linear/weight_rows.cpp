@@ -103,14 +103,26 @@ OwnWeightRows changed_rows(WeightRows table, WeightRows base, RowForm form) {
 
 OwnWeightRows with_rows(WeightRows base, std::span<const WeightRows> changed, RowForm form) {
   const std::size_t length = form.length();
-  std::vector<WeightRows> tables(changed.begin(), changed.end());
-  tables.push_back(base);
+  std::size_t most = base.number.size();
+  for (const WeightRows& table : changed) most += table.number.size();
   OwnWeightRows out;
-  reserve(out, count_rows(tables, length), length);
-  go_through(tables, length, [&](std::uint64_t number, const std::vector<const float*>& rows) {
+  reserve(out, most, length);
+  std::size_t next = 0;  // row of the base
+  const auto keep_until = [&](std::size_t end) {
+    out.number.insert(out.number.end(), base.number.begin() + next, base.number.begin() + end);
+    out.value.insert(out.value.end(), base.value.begin() + next * length,
+                     base.value.begin() + end * length);
+    next = end;
+  };
+  go_through(changed, length, [&](std::uint64_t number, const std::vector<const float*>& rows) {
+    std::size_t end = next;
+    while (end < base.number.size() && base.number[end] < number) ++end;
+    keep_until(end);
+    if (next < base.number.size() && base.number[next] == number) ++next;
     const float* row = *std::ranges::find_if(rows, [](const float* each) { return each != nullptr; });
     if (!is_zero(row, length)) append(out, number, row, length);
   });
+  keep_until(base.number.size());
   return out;
 }
 

@@ -32,8 +32,8 @@ struct RowForm {
 // The rows that are not the same in a table as in the one it went on from. Rows that it lacks are zeros.
 OwnWeightRows changed_rows(WeightRows table, WeightRows base, RowForm form);
 
-// The base with the rows of several tables, of which no two have the same, put into it. Rows of zeros are
-// left out.
+// The base with the rows of several tables, of which no two have the same, put into it. Their rows of
+// zeros are left out.
 OwnWeightRows with_rows(WeightRows base, std::span<const WeightRows> changed, RowForm form);
 
 // The rows that are changed in any of several tables that went on from one base, merged.

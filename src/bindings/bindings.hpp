@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "arrays.hpp"
 #include "labels.hpp"
@@ -47,14 +48,17 @@ void require_unfrozen(const labeltree::BankParams& params);
 void require_order(const In<std::int64_t>& order, std::size_t rows);
 
 // With `keep`, a form for prediction only, of whose weights that share of what they matter is kept.
+// Without `weights`, the table of that name is empty.
 State save_state(const std::function<void(labeltree::StateVisitor&)>& visit,
-                 std::optional<float> keep = std::nullopt);
+                 std::optional<float> keep = std::nullopt, bool weights = true);
+inline constexpr std::string_view weights_name = "weights";
 // With `borrow`, large arrays that are only read stay where they are.
 void restore_state(const State& state, const std::function<void(labeltree::StateVisitor&)>& visit,
                    bool borrow = false);
 
 void bind_matrix(nb::module_& m);
 void bind_bank(nb::module_& m);
+void bind_changes(nb::class_<labeltree::Learner>& learner);
 void bind_learner(nb::module_& m);
 void bind_label_table(nb::module_& m, nb::class_<labeltree::Learner>& learner);
 void bind_ldsm(nb::module_& m);

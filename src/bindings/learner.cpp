@@ -79,6 +79,7 @@ void look_ahead(Learner& self, const BoundMatrix& X, std::optional<In<float>> we
 void bind_learner(nb::module_& m) {
   nb::class_<Learner> learner(m, "Learner", "What all learners share.");
   bind_label_table(m, learner);
+  bind_changes(learner);
   learner
       .def(
           "resize",
@@ -108,13 +109,15 @@ void bind_learner(nb::module_& m) {
            nb::arg("order"), nb::arg("threads"), nb::arg("predicted").noconvert().none(),
            nb::arg("probability").noconvert().none() = nb::none())
       .def("state",
-           [](Learner& self, std::optional<float> keep) {
+           [](Learner& self, std::optional<float> keep, bool weights) {
              Reading lock(self.lock());
-             return save_state([&](StateVisitor& visitor) { self.visit_state(visitor); }, keep);
+             return save_state([&](StateVisitor& visitor) { self.visit_state(visitor); }, keep,
+                               weights);
            },
-           nb::arg("keep").none() = nb::none(),
-           "The whole state; with `keep`, what a frozen learner restores, for prediction only, "
-           "with the weights that make up this share of what all of them matter.")
+           nb::arg("keep").none() = nb::none(), nb::arg("weights") = true,
+           "The whole state, or one with an empty table of weights; with `keep`, what a frozen "
+           "learner restores, for prediction only, with the weights that make up this share of "
+           "what all of them matter.")
       .def(
           "restore",
           [](Learner& self, const State& state, bool borrow) {

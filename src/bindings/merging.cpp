@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "bindings.hpp"
+#include "changes.hpp"
 #include "linear/weight_rows.hpp"
 #include "signals.hpp"
 
@@ -18,15 +19,23 @@ using namespace labeltree;
 
 namespace {
 
-using Given = std::tuple<In<std::uint64_t>, In<float>>;
-using Made = std::tuple<nb::ndarray<nb::numpy, std::uint64_t>, nb::ndarray<nb::numpy, float>>;
+// The memory of a vector as an array.
+template <class T>
+nb::ndarray<nb::numpy, T> lend_one(std::vector<T>&& values) {
+  auto* owner = new std::vector<T>(std::move(values));
+  nb::capsule holder(owner, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  const std::size_t size = owner->size();
+  return {owner->data(), 1, &size, holder};
+}
+
+}  // namespace
 
 RowForm form_of(std::size_t lane, bool has_sums) {
   if (lane == 0 || lane > (std::size_t{1} << 40)) invalid("there must be weights in a row");
   return {lane, has_sums};
 }
 
-WeightRows rows_of(const Given& given, RowForm form) {
+WeightRows rows_of(const GivenRows& given, RowForm form) {
   const auto& [number, value] = given;
   if (value.shape(0) / form.length() != number.shape(0) || value.shape(0) % form.length() != 0) {
     invalid("there are not as many weights as rows have");
@@ -39,29 +48,26 @@ WeightRows rows_of(const Given& given, RowForm form) {
   return {numbers, {value.data(), value.shape(0)}};
 }
 
-std::vector<WeightRows> rows_of(const std::vector<Given>& given, RowForm form) {
+MadeRows lend(OwnWeightRows&& rows) {
+  return {lend_one(std::move(rows.number)), lend_one(std::move(rows.value))};
+}
+
+namespace {
+
+std::vector<WeightRows> tables_of(const std::vector<GivenRows>& given, RowForm form) {
   std::vector<WeightRows> rows;
-  for (const Given& one : given) rows.push_back(rows_of(one, form));
+  for (const GivenRows& one : given) rows.push_back(rows_of(one, form));
   return rows;
 }
 
-// The memory of a vector as an array.
-template <class T>
-nb::ndarray<nb::numpy, T> lend(std::vector<T>&& values) {
-  auto* owner = new std::vector<T>(std::move(values));
-  nb::capsule holder(owner, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-  const std::size_t size = owner->size();
-  return {owner->data(), 1, &size, holder};
-}
-
 template <class Make>
-Made made(Make make) {
+MadeRows made(Make make) {
   OwnWeightRows rows;
   {
     const ReleasedGil released;
     rows = make();
   }
-  return {lend(std::move(rows.number)), lend(std::move(rows.value))};
+  return lend(std::move(rows));
 }
 
 }  // namespace
@@ -69,7 +75,7 @@ Made made(Make make) {
 void bind_merging(nb::module_& m) {
   m.def(
       "changed_rows",
-      [](const Given& table, const Given& base, std::size_t lane, bool has_sums) {
+      [](const GivenRows& table, const GivenRows& base, std::size_t lane, bool has_sums) {
         const RowForm form = form_of(lane, has_sums);
         const WeightRows now = rows_of(table, form), before = rows_of(base, form);
         return made([&] { return changed_rows(now, before, form); });
@@ -78,19 +84,19 @@ void bind_merging(nb::module_& m) {
       "The rows of a table of weights that are not those of the one it went on from.");
   m.def(
       "with_rows",
-      [](const Given& base, const std::vector<Given>& changed, std::size_t lane, bool has_sums) {
+      [](const GivenRows& base, const std::vector<GivenRows>& changed, std::size_t lane, bool has_sums) {
         const RowForm form = form_of(lane, has_sums);
         const WeightRows before = rows_of(base, form);
-        const std::vector<WeightRows> now = rows_of(changed, form);
+        const std::vector<WeightRows> now = tables_of(changed, form);
         return made([&] { return with_rows(before, now, form); });
       },
       nb::arg("base"), nb::arg("changed"), nb::arg("lane"), nb::arg("has_sums"),
       "A table with the rows of others put into it.");
   m.def(
       "merged_moves",
-      [](const std::vector<Given>& changed, const Given& base, std::size_t lane, bool has_sums) {
+      [](const std::vector<GivenRows>& changed, const GivenRows& base, std::size_t lane, bool has_sums) {
         const RowForm form = form_of(lane, has_sums);
-        const std::vector<WeightRows> moves = rows_of(changed, form);
+        const std::vector<WeightRows> moves = tables_of(changed, form);
         const WeightRows before = rows_of(base, form);
         return made([&] { return merged_moves(moves, before, form); });
       },
@@ -98,11 +104,11 @@ void bind_merging(nb::module_& m) {
       "The rows that changed in any of several tables that went on from one, merged.");
   m.def(
       "averaged_rows",
-      [](const std::vector<Given>& tables, const std::vector<float>& share, std::size_t lane,
+      [](const std::vector<GivenRows>& tables, const std::vector<float>& share, std::size_t lane,
          bool has_sums) {
         const RowForm form = form_of(lane, has_sums);
         if (share.size() != tables.size()) invalid("there are not as many shares as tables");
-        const std::vector<WeightRows> rows = rows_of(tables, form);
+        const std::vector<WeightRows> rows = tables_of(tables, form);
         return made([&] { return averaged_rows(rows, share, form); });
       },
       nb::arg("tables"), nb::arg("share"), nb::arg("lane"), nb::arg("has_sums"),

@@ -20,7 +20,7 @@ namespace {
 
 class Save : public StateVisitor {
  public:
-  explicit Save(std::optional<float> keep) : keep_(keep) {}
+  Save(std::optional<float> keep, bool weights) : keep_(keep), weights_(weights) {}
 
   bool restoring() const override { return false; }
   std::optional<float> freezing() const override { return keep_; }
@@ -74,7 +74,7 @@ class Save : public StateVisitor {
   template <class Row, class VisitAll>
   void put_rows(const std::string& name, std::size_t row_size, Row row, VisitAll visit_all) {
     std::vector<std::uint64_t> used;
-    visit_all([&](std::size_t number) {
+    if (weights_ || name != weights_name) visit_all([&](std::size_t number) {
       const float* begin = row(number);
       if (std::any_of(begin, begin + row_size, [](float v) { return v != 0.0f; })) {
         used.push_back(number);
@@ -105,6 +105,7 @@ class Save : public StateVisitor {
   }
 
   std::optional<float> keep_;
+  bool weights_;
 };
 
 class Restore : public StateVisitor {
@@ -240,8 +241,9 @@ class Restore : public StateVisitor {
 
 }  // namespace
 
-State save_state(const std::function<void(StateVisitor&)>& visit, std::optional<float> keep) {
-  Save save(keep);
+State save_state(const std::function<void(StateVisitor&)>& visit, std::optional<float> keep,
+                 bool weights) {
+  Save save(keep, weights);
   visit(save);
   return save.arrays;
 }

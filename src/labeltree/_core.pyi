@@ -131,6 +131,14 @@ class Learner:
         Give labels the next ids in a dict and make room for them: all or none of it.
         """
 
+    def changed_weights(self, base: tuple[Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)]], lane: int, has_sums: bool, write: Callable[[Any, Any], None]) -> None:
+        """
+        Give write the numbers and values of the rows of weights that are not those of the table it went on from, in rising order and several times: also where none changed, so that what was read of the table may leave memory.
+        """
+
+    def put_weights(self, rows: tuple[Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)]], lane: int, has_sums: bool) -> None:
+        """Put rows, numbers and values, into the table of weights."""
+
     def resize(self, labels: int) -> None: ...
 
     def share_lock(self, lock: Lock) -> None:
@@ -154,9 +162,9 @@ class Learner:
 
     def learn(self, X: Matrix, y: LabelSets, weight: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int, predicted: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu')] | None, probability: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')] | None = None) -> None: ...
 
-    def state(self, keep: float | None = None) -> dict[str, Any]:
+    def state(self, keep: float | None = None, weights: bool = True) -> dict[str, Any]:
         """
-        The whole state; with `keep`, what a frozen learner restores, for prediction only, with the weights that make up this share of what all of them matter.
+        The whole state, or one with an empty table of weights; with `keep`, what a frozen learner restores, for prediction only, with the weights that make up this share of what all of them matter.
         """
 
     def restore(self, state: dict[str, Any], borrow: bool = False) -> None:

@@ -1,5 +1,11 @@
 """``labeltree train --workers``."""
 
+import os
+import signal
+import subprocess
+import sys
+import time
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -48,3 +54,49 @@ def test_workers_train_a_model_from_files(cli, refused, tmp_path):
     refused(*arguments, "--workers", "2", "--dask", "tcp://x:1", match="give one")
     more = ("--algorithm", "recall-tree")
     refused(*arguments, "--workers", "2", *more, match="recall-tree cannot be trained by workers")
+
+
+LINES = "".join(f"l{i % 50}\tword{i % 50} {i}\n" for i in range(2000))
+
+
+def start(tmp_path, *options, second=LINES):
+    """Train on two workers in a process, whose files are in a folder, until passes are made."""
+    (tmp_path / "part-0.tsv").write_text(LINES)
+    (tmp_path / "part-1.tsv").write_text(second)
+    (tmp_path / "scratch").mkdir()
+    command = [sys.executable, "-m", "labeltree", "train", str(tmp_path / "part-*.tsv"), *options]
+    command += ["-m", str(tmp_path / "m.labeltree"), "--workers", "2", "--hash-bits", "16"]
+    return subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,  # a group of its own, as a terminal makes it
+        env={**os.environ, "TMPDIR": str(tmp_path / "scratch")},
+    )
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_an_interrupted_training_leaves_nothing_and_says_nothing(number, code, tmp_path):
+    scratch = tmp_path / "scratch"
+    with start(tmp_path, "--passes", "1000") as process:
+        assert "2 workers" in process.stderr.readline()
+        time.sleep(3)
+        assert any(scratch.iterdir())
+        if number == signal.SIGINT:
+            os.killpg(process.pid, number)  # Ctrl-C reaches the workers, too
+        else:
+            process.send_signal(number)
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, err) == (code, "", "")
+    assert list(scratch.iterdir()) == []
+    assert not (tmp_path / "m.labeltree").exists()
+
+
+def test_a_bad_line_is_told_in_one_sentence(tmp_path):
+    with start(tmp_path, second="cat\tit purrs\nthis line has no tab\n") as process:
+        out, err = process.communicate(timeout=60)
+    shown, sentence = err.splitlines()
+    assert (process.returncode, out) == (2, "")
+    assert "2 workers" in shown
+    assert "part-1.tsv:2: " in sentence

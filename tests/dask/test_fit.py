@@ -25,7 +25,11 @@ from labeltree.dask import (
     DaskOneAgainstAllClassifier,
     DaskTextClassifier,
 )
+from labeltree.dask.cluster import Cluster
+from labeltree.dask.partitions import partitions_of
+from labeltree.dask.plans import shards_of
 from labeltree.datasets import make_multiclass
+from tests.dask.cluster import two_workers
 
 X, y = make_multiclass(1500, 30)
 SETS = [[int(label), 100 + int(label) % 3] for label in y]
@@ -164,6 +168,76 @@ def test_workers_read_files_by_themselves(client, tmp_path):
     with pytest.raises(ValueError, match=r"part-1\.tsv:2: "):
         clf.fit(str(tmp_path / "part-*.tsv"))
     assert clf.features_.documents_ == 80  # what was learned before is still there
+
+
+def test_rows_of_rare_labels_are_in_one_shard(client):
+    cluster = Cluster(client)
+    few = np.arange(1200) % 400
+
+    def shards(given, **params):
+        parts = partitions_of(cluster, LAZY, given, None, None)
+        found, dealt = shards_of(cluster, LabelTreeClassifier(**params), parts)
+        own = client.gather(found)
+        assert parts.groups == []  # or workers would keep them
+        assert sum(len(rows) for rows in own) == 1200
+        return dealt, [set(np.concatenate([block.y for block in rows]).tolist()) for rows in own]
+
+    dealt, (one, other) = shards(few)
+    assert dealt
+    assert one | other == set(range(400))
+    assert not one & other
+    clf = DaskLabelTreeClassifier(random_state=0, client=client).fit(LAZY, few)
+    assert clf.to_local().progress_.examples == 1200
+    for dealt, (one, other) in (shards(y[TRAIN]), shards(few, shuffle=False)):
+        assert not dealt
+        assert one & other
+
+
+def small_files(block, table):
+    """Let a worker put into files what is larger."""
+    from labeltree.dask import rows
+    from labeltree.merging import tablewriter, weighttable
+
+    rows.BLOCK, tablewriter.MOST_IN_MEMORY = block, table
+    weighttable._PIECE = 2**23 if table else 2**10
+
+
+@pytest.fixture
+def files_of(client):
+    """Return a function that says what workers put into files."""
+    yield lambda **sizes: client.run(small_files, **{"block": 2**26, "table": 2**27, **sizes})
+    client.run(small_files, 2**26, 2**27)
+
+
+@pytest.mark.parametrize("labels", ["single", "sets"])
+def test_weights_in_files_are_those_in_memory_to_the_last_bit(client, files_of, labels):
+    given = y[TRAIN] if labels == "single" else SETS[TRAIN]
+    clf = DaskLabelTreeClassifier(random_state=0, client=client)
+    expected = clf.fit(LAZY, given).to_local()
+    files_of(table=0)
+    same(clf.fit(LAZY, given).to_local(), expected)
+
+
+@pytest.mark.parametrize("labels", ["single", "sets"])
+def test_many_rows_are_learned_from_files(client, files_of, labels):
+    given, truth = (y[TRAIN], y[TEST]) if labels == "single" else (SETS[TRAIN], SETS[TEST])
+    files_of(block=20_000)
+    clf = DaskLabelTreeClassifier(random_state=0, client=client)
+    found = clf.fit(LAZY, given).to_local()
+    local = LabelTreeClassifier(random_state=0).fit(X[TRAIN], given)
+    assert found.progress_.examples == 1200
+    assert found.score(X[TEST], truth) > local.score(X[TEST], truth) - 0.03
+    same(clf.fit(LAZY, given).to_local(), found)  # and are the same rows in every pass
+
+
+def test_the_model_does_not_go_through_the_scheduler():
+    def refuse(*_, **__):
+        raise AssertionError("a result was asked of the scheduler")
+
+    with two_workers() as (cluster, client):
+        cluster.scheduler.handlers["gather"] = refuse
+        clf = DaskLabelTreeClassifier(random_state=0, client=client).fit(LAZY, y[TRAIN])
+    assert clf.to_local().score(X[TEST], y[TEST]) > 0.9
 
 
 def test_a_bar_shows_how_far_learning_is(client, capsys):

@@ -196,6 +196,21 @@ def test_the_index_of_two_halves_is_that_of_the_whole():
         assert merged[key] == pytest.approx(value, rel=1e-4)
 
 
+@pytest.mark.parametrize("entries", [1, 50])
+def test_an_index_is_added_up_a_few_features_at_a_time(entries, monkeypatch):
+    params = {"layout": "dense", "replay": 0, "random_state": 0, "index_length": 5}
+    base = LabelTreeClassifier(**params).fit(X, y)
+    models = [
+        LabelTreeClassifier(**params).fit(X, y).partial_fit(X[part], y[part]) for part in HALVES
+    ]
+    expected = states(merge(models, base=base))
+    monkeypatch.setattr("labeltree.merging.index._AT_ONCE", entries)
+    found = states(merge(models, base=base))
+    for name in ("index_label", "index_sum", "index_slot", "index_size"):
+        np.testing.assert_array_equal(found[name], expected[name])
+    np.testing.assert_allclose(found["index_squared_norm"], expected["index_squared_norm"])
+
+
 def test_forests_unite():
     sets = [[int(label), 100 + int(label) % 3] for label in y]
     models = [

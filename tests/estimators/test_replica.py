@@ -4,14 +4,22 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from labeltree import LabelTreeClassifier, _core, merge
+from labeltree import LabelTreeClassifier, OneAgainstAllClassifier, _core, merge
 from labeltree.datasets import make_multiclass
 from labeltree.estimators.replica import Replica
+from labeltree.estimators.sharding import Block
+from labeltree.merging.tablewriter import TableWriter
 from tests.estimators.test_merging import same
 
 X, y = make_multiclass(900, 40)
 SETS = [[int(label), 100 + int(label) % 3] for label in y]
 SHARDS = slice(0, 300), slice(300, 700), slice(700, 900)
+
+
+def learn(replica, X, y, known=None, **at):
+    return replica.learn([Block(X, y, None)], len(y), known=known, **at)
+
+
 ROW = np.array([1, 2, 3, 4], np.float32)  # two weights and their gradient sums
 
 
@@ -33,7 +41,7 @@ def test_replicas_learn_what_whole_models_learn_to_the_last_bit(labels, layout):
         model = merge(whole, base=model)
 
         learned = [
-            replica.learn(X[part], given[part], None, shard=i, known=known[i], **at)
+            learn(replica, X[part], given[part], shard=i, known=known[i], **at)
             for i, part in enumerate(SHARDS)
         ]
         known = [each.known for each in learned]
@@ -52,14 +60,59 @@ def test_what_workers_send_is_what_has_changed():
     model = model.learn_shard(X, y, shard=0, shards=1, number=0, passes=2)
     replica = Replica.of(model)
     few, others = X[:5], (y[:5] + 1) % 40
-    learned = replica.learn(few, others, None, shard=0, shards=1, number=1, passes=2, known=None)
+    learned = learn(replica, few, others, shard=0, shards=1, number=1, passes=2)
     assert 0 < learned.moves.nbytes < replica.weights.nbytes / 4
     moved = replica.moved(learned.model, [learned.moves])
-    again = replica.learn(few, others, None, shard=0, shards=1, number=1, passes=2, known=None)
+    again = learn(replica, few, others, shard=0, shards=1, number=1, passes=2)
     assert again.moves.value.tobytes() == learned.moves.value.tobytes()  # it stays what it is
     assert moved.weights.changed_since(replica.weights).value.tobytes() == (
         learned.moves.value.tobytes()
     )
+
+
+@pytest.mark.parametrize(
+    ("cls", "params"),
+    [
+        (LabelTreeClassifier, {"layout": "dense"}),
+        (LabelTreeClassifier, {"layout": "hashed", "bits": 10}),
+        (OneAgainstAllClassifier, {"layout": "dense"}),
+    ],
+)
+def test_changes_of_a_learner_are_those_of_its_table(cls, params):
+    clf = cls(random_state=0, **params).fit(X[:100], y[:100])
+    layout_of = clf._arrangement()
+    base = layout_of.table(clf._learner.state())
+    nothing = base.ranges([0])[0]
+    for _ in range(2):
+        table = layout_of.table(clf._learner.state())
+        for before in (base, nothing):
+            expected = table.changed_since(before)
+            writer = TableWriter(base.lane, base.has_sums, None)
+            learner = clf._learner
+            learner.changed_weights(before.rows, base.lane, base.has_sums, writer.write)
+            found = writer.table()
+            np.testing.assert_array_equal(found.number, expected.number)
+            np.testing.assert_array_equal(found.value, expected.value)
+        clf.partial_fit(X[:20], (y[:20] + 1) % 40)
+    assert len(expected.number)
+
+
+def test_changes_of_a_learner_that_does_not_fit_are_refused():
+    clf = LabelTreeClassifier(random_state=0, layout="dense").fit(X[:100], y[:100])
+    nothing = np.zeros(0, np.uint64), np.zeros(0, np.float32)
+    with pytest.raises(ValueError, match="another length"):
+        clf._learner.changed_weights(nothing, 3, True, print)
+
+    def stop(*_):
+        raise InterruptedError
+
+    lane = clf._arrangement().lane
+    with pytest.raises(InterruptedError):
+        clf._learner.changed_weights(nothing, lane, True, stop)
+    assert clf.score(X[:100], y[:100]) > 0.9  # its lock was given back
+    assert len(clf._learner.state(weights=False)["weights"]) == 0
+    with pytest.raises(ValueError, match="compiled"):
+        clf.compile()._learner.changed_weights(nothing, lane, True, print)
 
 
 @pytest.mark.parametrize(
@@ -91,7 +144,7 @@ def test_shards_of_the_dual_update_come_to_the_optimum_of_all_rows():
     for number in range(150):
         at = {"shards": 3, "number": number, "passes": 151}
         learned = [
-            replica.learn(X[part], sets[part], None, shard=i, known=known[i], **at)
+            learn(replica, X[part], sets[part], shard=i, known=known[i], **at)
             for i, part in enumerate(shards)
         ]
         known = [each.known for each in learned]

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import gc
+import logging
 import os
+import signal
+import tempfile
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +23,8 @@ from labeltree.estimators import OnlineClassifier, TextClassifier
 from labeltree.runs.outputs import require_model_output
 from labeltree.runs.reading import expand, format_of
 from labeltree.runs.training import DEFAULT_FEATURES
+
+_NOTHING = logging.CRITICAL + 1
 
 
 def train_on_workers(
@@ -128,16 +136,80 @@ def _reader(
 @contextmanager
 def _client(workers: int | None, address: str | None) -> Iterator[Any]:
     """Connect to a cluster, or start one of processes of this machine."""
-    from labeltree.dask.compat import Client, distributed
+    from labeltree.dask.compat import Client, dask, distributed
 
     if address is not None:
-        with Client(address, timeout=10) as client:
+        with _quiet(), Client(address, timeout=10) as client:
             yield client
         return
+    folder = dask.config.get("temporary-directory", None)
     with (
+        _quiet(),
+        _ended_by_sigterm(),
+        tempfile.TemporaryDirectory(prefix="labeltree-", dir=folder) as scratch,
+        dask.config.set({"temporary-directory": scratch}),  # of the scheduler, too
+        _without_ctrl_c(),
         distributed.LocalCluster(
-            n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=":0"
+            n_workers=workers,
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address=":0",
+            local_directory=scratch,
+            silence_logs=_NOTHING,
         ) as cluster,
         Client(cluster) as client,
     ):
+        _hear_ctrl_c()
         yield client
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Leave it to one sentence to tell what failed, or that nothing did: Dask logs much of it."""
+    loggers = [logging.getLogger(name) for name in ("distributed", "asyncio", "tornado")]
+    before = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(_NOTHING)
+    try:
+        yield
+    finally:
+        gc.collect()  # asyncio tells of tasks when they are collected
+        for logger, level in zip(loggers, before, strict=True):
+            logger.setLevel(level)
+
+
+@contextmanager
+def _ended_by_sigterm() -> Iterator[None]:
+    """Let SIGTERM end what goes on as Ctrl-C does: workers end, and their files are removed."""
+
+    def end(number: int, _: object) -> None:
+        raise SystemExit(128 + number)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+@contextmanager
+def _without_ctrl_c() -> Iterator[None]:
+    """Start threads, and processes, that Ctrl-C does not reach: it is this thread's to end them."""
+    resource_tracker.ensure_running()  # which would let the thread hear it that starts a process
+    _mask(signal.SIG_BLOCK)
+    try:
+        yield
+    finally:
+        _hear_ctrl_c()
+
+
+def _hear_ctrl_c() -> None:
+    _mask(signal.SIG_UNBLOCK)
+
+
+def _mask(how: int) -> None:
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(how, {signal.SIGINT})

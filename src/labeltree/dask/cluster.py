@@ -14,6 +14,10 @@ from labeltree.dask.compat import Client, Future, distributed
 _TOGETHER = 8  # parts that a task of a tree of tasks adds up
 
 
+class LostWorkersError(ChildProcessError):
+    """A task has ended several workers."""
+
+
 class Cluster:
     """A client, its workers in a fixed order, and a name for what is asked of them.
 
@@ -92,7 +96,13 @@ class Cluster:
         if self._verbose:
             with contextlib.redirect_stdout(sys.stderr):  # where `fit` of one machine shows it, too
                 distributed.progress(future, notebook=False)
-        return future.result()
+        try:  # from the worker itself, if it can be reached; else by way of the scheduler
+            return self.client.gather(future, direct=True)
+        except distributed.KilledWorker as error:
+            raise LostWorkersError(
+                f"workers were lost again and again while they did {error.task}: most often their "
+                "memory ran out; give them more, or the model fewer bits, or use more workers"
+            ) from error
 
     def add_up(
         self, name: str, function: Callable[[list[Any]], Any], parts: Sequence[Future]

@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 from labeltree.dask import plans, prediction
 from labeltree.dask.cluster import Cluster
 from labeltree.dask.compat import Client
-from labeltree.dask.partitions import shards_of
+from labeltree.dask.partitions import Partitions, partitions_of
 from labeltree.estimators import LabelTreeClassifier, LdSMClassifier, OneAgainstAllClassifier
 
 
@@ -29,6 +29,11 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
     _local: ClassVar[type[Any]]
 
     def __init__(self, *, client: Client | None = None, **params: Any) -> None:
+        if not hasattr(self, "_local"):
+            raise TypeError(
+                "DaskClassifier learns nothing by itself; use DaskLabelTreeClassifier, "
+                "DaskOneAgainstAllClassifier, DaskLdSMClassifier or DaskTextClassifier"
+            )
         for name, value in self._local(**params).get_params(deep=False).items():
             setattr(self, name, value)
         self.client = client
@@ -87,13 +92,13 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
         local = self._unfitted()
         local.check_params()
         cluster = Cluster(self.client, verbose=bool(verbose))
-        shards = shards_of(cluster, X, y, sample_weight, reader)
-        self._fitted = cluster.result(self._fit(cluster, local, shards))
+        parts = partitions_of(cluster, X, y, sample_weight, reader)
+        self._fitted = self._fit(cluster, local, parts)
         return self
 
-    def _fit(self, cluster: Cluster, local: Any, shards: Any) -> Any:
-        """Submit what is to be done; return the future of the fitted estimator."""
-        return plans.fit(cluster, local, shards)
+    def _fit(self, cluster: Cluster, local: Any, parts: Partitions) -> Any:
+        """Return the fitted estimator."""
+        return plans.fit(cluster, local, parts)
 
     def predict(self, X: Any) -> Any:
         """Predict the best label of each row, or the set of its labels.

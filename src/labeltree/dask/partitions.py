@@ -6,6 +6,7 @@ import glob
 import math
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy as np
 
 from labeltree.dask.cluster import Cluster
 from labeltree.dask.compat import Future, array, dask
-from labeltree.dask.shard import make_shard, put_together, read_shard
+from labeltree.dask.shard import make_shard, read_shard
 
 
 def is_lazy(X: Any) -> bool:
@@ -21,10 +22,35 @@ def is_lazy(X: Any) -> bool:
     return bool(dask.is_dask_collection(X))
 
 
-def shards_of(
+@dataclass(frozen=True)
+class Partitions:
+    """Rows on workers.
+
+    Attributes
+    ----------
+    groups : list of list of Future
+        Of each worker, of a `Shard` each: those that follow one another. No group is empty.
+    width : Future
+        Of how many features all have, None of texts.
+    """
+
+    groups: list[list[Future]]
+    width: Future
+
+    def release(self) -> None:
+        """Let workers forget them once what is made of them is there."""
+        self.groups.clear()
+
+    @property
+    def every(self) -> list[Future]:
+        """All of them, in their order."""
+        return [part for group in self.groups for part in group]
+
+
+def partitions_of(
     cluster: Cluster, X: Any, y: Any, sample_weight: Any, reader: dict[str, Any] | None
-) -> list[Future]:
-    """Put rows on workers, in one shard for each, in their order.
+) -> Partitions:
+    """Put rows on workers, in their order.
 
     Parameters
     ----------
@@ -37,8 +63,8 @@ def shards_of(
 
     Returns
     -------
-    list of Future
-        Of a `Shard` each; at most as many as there are partitions.
+    Partitions
+        In as many groups as there are workers, or fewer, if there are not so many.
     """
     files = files_of(X)
     if files is not None:
@@ -54,11 +80,8 @@ def shards_of(
             raise ValueError("reader is given, but X names no files: leave it out")
         parts = _parts_of(cluster, X, y, sample_weight)
     width = cluster.submit("width", widest, [cluster.submit("width", width_of, p) for p in parts])
-    return [
-        cluster.submit("gather", put_together, [parts[j] for j in group], width, worker=i)
-        for i, group in enumerate(_groups(cluster, len(parts)))
-        if group
-    ]
+    groups = [[parts[j] for j in group] for group in _groups(cluster, len(parts)) if group]
+    return Partitions(groups, width)
 
 
 def _groups(cluster: Cluster, parts: int) -> list[list[int]]:

@@ -13,7 +13,11 @@ import numpy as np
 
 from labeltree.dask.cluster import Cluster
 from labeltree.dask.compat import Future
+from labeltree.dask.memory import gives_back
+from labeltree.dask.partitions import Partitions
+from labeltree.dask.rows import Rows, deal, gather, local_folder, numbered
 from labeltree.dask.shard import Shard, put_together
+from labeltree.dask.tally import Tally
 from labeltree.estimators import (
     LabelTreeClassifier,
     LdSMClassifier,
@@ -29,33 +33,35 @@ from labeltree.merging.weighttable import WeightTable
 Model = TypeVar("Model", bound=OnlineClassifier)
 
 
-def fit(cluster: Cluster, estimator: OnlineClassifier, shards: Sequence[Future]) -> Future:
-    """Let workers fit an estimator to shards; return the future of what it has become."""
+def fit(cluster: Cluster, estimator: OnlineClassifier, parts: Partitions) -> Any:
+    """Let workers fit an estimator to rows; return what it has become."""
     if isinstance(estimator, LabelTreeClassifier):
-        return by_rows(cluster, estimator, shards)
+        return by_rows(cluster, estimator, parts)
     if isinstance(estimator, OneAgainstAllClassifier):
-        return by_labels(cluster, estimator, shards)
+        return by_labels(cluster, estimator, parts)
     if isinstance(estimator, LdSMClassifier):
-        return by_trees(cluster, estimator, shards)
+        return by_trees(cluster, estimator, parts)
     raise ValueError(
         f"{type(estimator).__name__} has no plan for a cluster; use LabelTreeClassifier, "
         "OneAgainstAllClassifier or LdSMClassifier"
     )
 
 
-def by_rows(cluster: Cluster, estimator: LabelTreeClassifier, shards: Sequence[Future]) -> Future:
+def by_rows(cluster: Cluster, estimator: LabelTreeClassifier, parts: Partitions) -> Any:
     """Begin everywhere with one model, learn rows where they are, and merge after each pass.
 
     Every worker has a replica of the model, and learns its shard. Weights are merged in as many
     ranges as there are shards, each on a worker of its own, which gets what the others have
     learned of it; all else on one.
     """
+    shards, dealt = shards_of(cluster, estimator, parts)
     every = range(len(shards))
     surveys = [cluster.submit("survey", survey, estimator, shard) for shard in shards]
     total = cluster.add_up("survey", total_survey, surveys)
     first = cluster.submit("cluster-labels", begin, estimator, total)
+    del surveys, total  # so that workers may forget them
     passes = estimator.passes or cluster.result(
-        cluster.submit("passes", passes_of, first, len(shards))
+        cluster.submit("passes", passes_of, first, 1 if dealt else len(shards))
     )
     replicas, known = [first] * len(shards), [None] * len(shards)
     for number in range(passes):
@@ -72,7 +78,7 @@ def by_rows(cluster: Cluster, estimator: LabelTreeClassifier, shards: Sequence[F
             )
             for i in every
         ]
-        parts = [
+        moved_parts = [
             [cluster.submit(f"part-{name}", part_of, one, range_, worker=i) for range_ in every]
             for i, one in enumerate(learned)
         ]
@@ -86,19 +92,62 @@ def by_rows(cluster: Cluster, estimator: LabelTreeClassifier, shards: Sequence[F
         rest = cluster.submit(f"merge-rest-{name}", merge_rests, rests, replicas[0], worker=0)
         moves = [
             cluster.submit(
-                f"merge-{name}", merge_range, replicas[i], i, [own[i] for own in parts], worker=i
+                f"merge-{name}",
+                merge_range,
+                replicas[i],
+                i,
+                [own[i] for own in moved_parts],
+                worker=i,
             )
             for i in every
         ]
         replicas = [
             cluster.submit(f"move-{name}", moved, replicas[i], rest, moves, worker=i) for i in every
         ]
-    return cluster.submit("end", ended, replicas[0], worker=0)
+    last = replicas[0]
+    del first, replicas, known, learned, moved_parts, rests, rest, moves, shards
+    replica: Replica[LabelTreeClassifier] = cluster.result(last)
+    return replica.ended()
 
 
-def survey(estimator: LabelTreeClassifier, shard: Shard) -> ShardSurvey | None:
+def shards_of(
+    cluster: Cluster, estimator: LabelTreeClassifier, parts: Partitions
+) -> tuple[list[Future], bool]:
+    """Return a shard of rows for each worker, and whether rows went there by their labels."""
+    groups = [*parts.groups]
+    mixed, dealt = bool(estimator.shuffle), False
+    if mixed and len(groups) > 1:
+        counted = [cluster.submit("count-labels", Tally.of, group) for group in groups]
+        total = cluster.add_up("count-labels", Tally.total, counted)
+        hands = len(groups)
+        dealt = cluster.result(cluster.submit("count-labels", Tally.is_dealt, total, hands))
+        if dealt:
+            dealings = [cluster.submit("deal", deal, group, total, hands) for group in groups]
+            groups = [
+                [cluster.submit("deal", hand_of, dealing, hand) for dealing in dealings]
+                for hand in range(hands)
+            ]
+    shards = [
+        cluster.submit("gather", gather, group, parts.width, mixed, worker=i)
+        for i, group in enumerate(groups)
+    ]
+    parts.release()
+    return shards, dealt
+
+
+def hand_of(dealt: Sequence[Rows], hand: int) -> Rows:
+    """Return what one shard gets."""
+    return dealt[hand]
+
+
+@gives_back
+def survey(estimator: LabelTreeClassifier, shard: Rows) -> ShardSurvey | None:
     """Return what is to be known of a shard; nothing of one without rows."""
-    return estimator.survey(shard.X, shard.y, shard.weight) if len(shard) else None
+    total: ShardSurvey | None = None
+    for rows in shard:
+        one = estimator.survey(rows.X, rows.y, rows.weight)
+        total = one if total is None else ShardSurvey.total([total, one])
+    return total
 
 
 def total_survey(surveys: Sequence[ShardSurvey | None]) -> ShardSurvey | None:
@@ -107,6 +156,7 @@ def total_survey(surveys: Sequence[ShardSurvey | None]) -> ShardSurvey | None:
     return ShardSurvey.total(some) if some else None
 
 
+@gives_back
 def begin(
     estimator: LabelTreeClassifier, total: ShardSurvey | None
 ) -> Replica[LabelTreeClassifier]:
@@ -129,9 +179,10 @@ class Taught:
     known: dict[str, Any]
 
 
+@gives_back
 def learn(
     replica: Replica[LabelTreeClassifier],
-    shard: Shard,
+    shard: Rows,
     place: tuple[int, int, int, int],
     known: dict[str, Any] | None,
 ) -> Taught | None:
@@ -143,14 +194,14 @@ def learn(
         return None
     own, shards, number, passes = place
     learned = replica.learn(
-        shard.X,
-        shard.y,
-        shard.weight,
+        numbered(shard, None if replica.model.shuffle is False else (own, number)),
+        len(shard),
         shard=own,
         shards=shards,
         number=number,
         passes=passes,
         known=known,
+        folder=local_folder(),
     )
     return Taught(learned.model, learned.moves.ranges(replica.ends(shards)), learned.known)
 
@@ -170,6 +221,7 @@ def known_of(taught: Taught | None) -> dict[str, Any] | None:
     return taught.known if taught else None
 
 
+@gives_back
 def merge_rests(
     models: Sequence[LabelTreeClassifier | None], base: Replica[LabelTreeClassifier]
 ) -> LabelTreeClassifier:
@@ -183,42 +235,36 @@ def merge_range(
 ) -> WeightTable:
     """Return how one range of the weights moves, of how it moved for each shard."""
     nothing = base.weights.ranges([0])[0]
-    return base.merged(part, len(moves), [nothing if each is None else each for each in moves])
+    some = [nothing if each is None else each for each in moves]
+    return base.merged(part, len(moves), some, local_folder())
 
 
 def moved(
     base: Replica[LabelTreeClassifier], model: LabelTreeClassifier, moves: Sequence[WeightTable]
 ) -> Replica[LabelTreeClassifier]:
     """Return the replica that has learned what all have."""
-    return base.moved(model, moves)
+    return base.moved(model, moves, local_folder())
 
 
-def ended(replica: Replica[LabelTreeClassifier]) -> LabelTreeClassifier:
-    """Return a model whose rows do not come again."""
-    return replica.ended()
-
-
-def by_labels(
-    cluster: Cluster, estimator: OneAgainstAllClassifier, shards: Sequence[Future]
-) -> Future:
+def by_labels(cluster: Cluster, estimator: OneAgainstAllClassifier, parts: Partitions) -> Any:
     """Let each worker learn some of the labels from all rows."""
     labels = cluster.submit(
-        "labels", all_labels, [cluster.submit("labels", labels_of, shard) for shard in shards]
+        "labels", all_labels, [cluster.submit("labels", labels_of, part) for part in parts.every]
     )
     workers = range(len(cluster.workers))
-    parts = [
+    models = [
         cluster.submit(
             "learn-labels", learn_labels, estimator, rows, labels, i, len(workers), worker=i
         )
-        for i, rows in zip(workers, whole(cluster, shards), strict=True)
+        for i, rows in zip(workers, whole(cluster, parts), strict=True)
     ]
-    return cluster.submit("merge-labels", unite, parts)
+    return cluster.result(cluster.submit("merge-labels", unite, models))
 
 
-def whole(cluster: Cluster, shards: Sequence[Future]) -> list[Future]:
+def whole(cluster: Cluster, parts: Partitions) -> list[Future]:
     """Put all rows on every worker."""
     return [
-        cluster.submit("gather-all", put_together, list(shards), worker=i)
+        cluster.submit("gather-all", put_together, parts.every, parts.width, worker=i)
         for i in range(len(cluster.workers))
     ]
 
@@ -244,14 +290,14 @@ def learn_labels(
     return _copy(estimator).fit_labels(rows.X, rows.y, own, rows.weight)
 
 
-def by_trees(cluster: Cluster, estimator: LdSMClassifier, shards: Sequence[Future]) -> Future:
+def by_trees(cluster: Cluster, estimator: LdSMClassifier, parts: Partitions) -> Any:
     """Let each worker grow some of the trees from all rows."""
     workers = range(len(cluster.workers))
-    parts = [
+    models = [
         cluster.submit("grow-trees", grow, estimator, rows, i, len(workers), worker=i)
-        for i, rows in zip(workers, whole(cluster, shards), strict=True)
+        for i, rows in zip(workers, whole(cluster, parts), strict=True)
     ]
-    return cluster.submit("merge-trees", unite, parts)
+    return cluster.result(cluster.submit("merge-trees", unite, models))
 
 
 def grow(estimator: LdSMClassifier, rows: Shard, part: int, parts: int) -> LdSMClassifier | None:

@@ -27,12 +27,26 @@ class Shard:
 
     def __sizeof__(self) -> int:
         """Return about how many bytes it takes, by which workers are told what they hold."""
+        return 100 + self.nbytes
+
+    @property
+    def nbytes(self) -> int:
+        """About how many bytes the rows take."""
         arrays = [self.X, self.y]
         if isinstance(self.X, Texts):
             arrays += [self.X.data, self.X.offsets]
         elif sp.issparse(self.X):
             arrays += [self.X.data, self.X.indices, self.X.indptr]
-        return 100 + sum(int(getattr(array, "nbytes", 0)) for array in arrays)
+        return sum(int(getattr(array, "nbytes", 0)) for array in arrays)
+
+    def take(self, rows: NDArray[np.int64]) -> Shard:
+        """Return some of the rows."""
+        y = self.y if hasattr(self.y, "shape") else None
+        return Shard(
+            self.X[rows],
+            [self.y[i] for i in rows.tolist()] if y is None else y[rows],
+            None if self.weight is None else self.weight[rows],
+        )
 
 
 def make_shard(X: Any, y: Any, weight: Any, where: str) -> Shard:

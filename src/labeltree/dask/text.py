@@ -10,11 +10,12 @@ import numpy as np
 
 from labeltree.dask import plans
 from labeltree.dask.cluster import Cluster
-from labeltree.dask.compat import Client, Future
+from labeltree.dask.compat import Client
 from labeltree.dask.estimators import DaskClassifier
+from labeltree.dask.partitions import Partitions
 from labeltree.dask.shard import Shard
 from labeltree.data.texts import Texts
-from labeltree.estimators import OnlineClassifier, TextClassifier, TextFeatures, classifier_of
+from labeltree.estimators import TextClassifier, TextFeatures, classifier_of
 
 
 class DaskTextClassifier(DaskClassifier):
@@ -37,25 +38,31 @@ class DaskTextClassifier(DaskClassifier):
     ) -> None:
         super().__init__(estimator=estimator, client=client, **params)
 
-    def _fit(self, cluster: Cluster, local: TextClassifier, shards: Sequence[Future]) -> Future:
+    def _fit(self, cluster: Cluster, local: TextClassifier, parts: Partitions) -> TextClassifier:
         features = local.unfitted_features()
-        counted = [cluster.submit("count-words", count, features, shard) for shard in shards]
+        counted = [cluster.submit("count-words", count, features, group) for group in parts.groups]
         total = cluster.add_up("count-words", add_counts, counted)
-        rows = [
-            cluster.submit("weigh-words", weigh, total, shard, worker=i)
-            for i, shard in enumerate(shards)
+        groups = [
+            [cluster.submit("weigh-words", weigh, total, part) for part in group]
+            for group in parts.groups
         ]
+        rows = Partitions(groups, parts.width)
+        parts.release()
         fitted = plans.fit(cluster, classifier_of(local), rows)
-        return cluster.submit("end", put_behind, total, fitted)
+        return TextClassifier.of_parts(cluster.result(total), fitted)
 
 
-def count(features: TextFeatures, shard: Shard) -> TextFeatures | None:
-    """Count the texts of a shard; those of weight 0 are not counted."""
-    if not len(shard):
-        return None
-    texts = Texts.of(shard.X)
-    counted = texts if shard.weight is None else texts[np.flatnonzero(shard.weight)]
-    return TextFeatures(**features.get_params()).fit(counted)
+def count(features: TextFeatures, parts: Sequence[Shard]) -> TextFeatures | None:
+    """Count the texts of some parts; those of weight 0 are not counted."""
+    total: TextFeatures | None = None
+    for part in parts:
+        if not len(part):
+            continue
+        texts = Texts.of(part.X)
+        counted = texts if part.weight is None else texts[np.flatnonzero(part.weight)]
+        own = TextFeatures(**features.get_params()).fit(counted)
+        total = own if total is None else TextFeatures.added([total, own])
+    return total
 
 
 def add_counts(parts: Sequence[TextFeatures | None]) -> TextFeatures:
@@ -69,8 +76,3 @@ def add_counts(parts: Sequence[TextFeatures | None]) -> TextFeatures:
 def weigh(features: TextFeatures, shard: Shard) -> Shard:
     """Make rows of texts."""
     return replace(shard, X=features.transform(shard.X))
-
-
-def put_behind(features: TextFeatures, estimator: OnlineClassifier) -> TextClassifier:
-    """Return the classifier of texts."""
-    return TextClassifier.of_parts(features, estimator)

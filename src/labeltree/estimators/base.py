@@ -430,6 +430,7 @@ class OnlineClassifier(Predictor):
             self._arrangement(),
         )
         state = self._merge_states(shards)
+        del states, shards  # copies of all there is
         merged._unite(every, state)
         merged._take(merged._make_learner())
         merged._learner.restore(state)

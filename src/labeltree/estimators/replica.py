@@ -1,13 +1,28 @@
-"""A model in two parts, for workers that learn together: weights, and all else, which is small."""
+"""A model in two parts, for workers that learn together: weights, and all else, which is small.
+
+Weights may be as large as half the memory, so they are in memory once, in the learner, while rows
+are learned: what it began with, and what has changed, are in files if they are large.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Self, TypeVar
+from typing import Generic, Self, TypeVar
 
-from labeltree.estimators.sharding import ShardedClassifier
+import numpy as np
+from numpy.typing import NDArray
+
+from labeltree.estimators.sharding import Block, ShardedClassifier
 from labeltree.merging.learners import OF_ROWS
+from labeltree.merging.tablewriter import (
+    TableWriter,
+    are_small,
+    in_files,
+    is_mapped,
+    let_arrays_go,
+    let_go,
+)
 from labeltree.merging.weighttable import State, WeightTable
 
 Model = TypeVar("Model", bound=ShardedClassifier)
@@ -42,41 +57,52 @@ class Replica(Generic[Model]):
         Without weights: trees, index, labels and counts.
     weights : WeightTable
         The weights.
+    rows : int
+        How many rows of weights there could be.
     """
 
     model: Model
     weights: WeightTable
+    rows: int
 
     def __sizeof__(self) -> int:
         """Return about how many bytes it takes, by which workers are told what they hold."""
-        return 1000 + self.weights.nbytes
+        return 1000 + (0 if is_mapped(self.weights) else self.weights.nbytes)
 
     @classmethod
     def of(cls, model: Model) -> Self:
         """Return a model in two parts."""
         with model._lock.reading:
             state = model._learner.state()
-        weights = model._arrangement().table(state)
-        return cls(_without_weights(model, state), weights)
+        arrangement = model._arrangement()
+        models = len(state["steps"]) if "steps" in state else int(state["n_models"][0])
+        rows = arrangement.rows(models, model.bits_)
+        return cls(_without_weights(model), arrangement.table(state), rows)
 
     def learn(
         self,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
+        blocks: Iterable[Block],
+        rows: int,
         *,
         shard: int,
         shards: int,
         number: int,
         passes: int,
         known: State | None,
+        folder: str | None = None,
     ) -> Learned[Model]:
         """Learn a shard in one pass; the replica stays what it is.
 
         Parameters
         ----------
-        X, y, sample_weight, shard, shards, number, passes, known
+        blocks : iterable of Block
+            The rows of the shard, as many as are to be in memory at a time, in any order.
+        rows : int
+            How many there are in all blocks.
+        shard, shards, number, passes, known
             As for `ShardedClassifier.learn_shard`.
+        folder : str, optional
+            Where to put files.
 
         Returns
         -------
@@ -84,30 +110,54 @@ class Replica(Generic[Model]):
             For `merge` and `moved`.
         """
         new = self.whole()
-        new._go_through(X, y, sample_weight, shard, shards, number, passes, known)
-        found, state = new.known_rows(), new._learner.state()
-        new._take(new._make_learner())  # the learner has a copy of all that, which is large
-        learned = new._arrangement().table(state)
-        moves = learned.changed_since(self.weights)
-        del learned
-        state = _emptied(new, state)
-        new._learner.restore(state)
-        return Learned(new, moves, found)
+        new._go_through(blocks, rows, shard, shards, number, passes, known)
+        if known is not None:
+            let_arrays_go(known.values())
+        found = in_files(new.known_rows(), folder) if number + 1 < passes else {}
+        moves = self._writer(folder)
+        base = self.weights
+
+        def write(number: NDArray[np.uint64], value: NDArray[np.float32]) -> None:
+            moves.write(number, value)
+            let_go(base)
+
+        new._learner.changed_weights(base.rows, base.lane, base.has_sums, write)
+        rest = _empty_of_rows(new._learner.state(weights=False))
+        new._take(new._make_learner())  # gives up what is large before there is another
+        new._learner.restore(rest)
+        return Learned(new, moves.table(), found)
 
     def ends(self, parts: int) -> list[int]:
         """Return where ranges of the rows of weights end, which are of about the same size."""
-        state = self.model._learner.state()
-        models = len(state["steps"]) if "steps" in state else int(state["n_models"][0])
-        rows = self.model._arrangement().rows(models, self.model.bits_)
-        return [rows * (part + 1) // parts for part in range(parts)]
+        return [self.rows * (part + 1) // parts for part in range(parts)]
 
-    def merged(self, part: int, parts: int, moves: Sequence[WeightTable]) -> WeightTable:
+    def merged(
+        self, part: int, parts: int, moves: Sequence[WeightTable], folder: str | None = None
+    ) -> WeightTable:
         """Return how one range of the weights moves, of how it moved for several shards."""
-        return self.weights.ranges(self.ends(parts))[part].merged(moves)
+        own = self.weights.ranges(self.ends(parts))[part]
+        if are_small([own, *moves]):
+            return own.merged(moves)
+        writer = self._writer(folder)
+        for base, changed in own.pieces(moves):
+            piece = base.merged(changed)
+            writer.write(piece.number, piece.value)
+            let_go(base, *changed)
+        return writer.table()
 
-    def moved(self, model: Model, moves: Sequence[WeightTable]) -> Self:
+    def moved(self, model: Model, moves: Sequence[WeightTable], folder: str | None = None) -> Self:
         """Return the replica that has learned what all have: a merged model, and all ranges."""
-        return type(self)(model, self.weights.updated(moves))
+        if are_small([self.weights, *moves]):
+            return type(self)(model, self.weights.updated(moves), self.rows)
+        writer = self._writer(folder)
+        for base, changed in self.weights.pieces(moves):
+            piece = base.updated(changed)
+            writer.write(piece.number, piece.value)
+            let_go(base, *changed)
+        return type(self)(model, writer.table(), self.rows)
+
+    def _writer(self, folder: str | None) -> TableWriter:
+        return TableWriter(self.weights.lane, self.weights.has_sums, folder)
 
     def ended(self) -> Model:
         """Return the model with its weights, as `fit` leaves it."""
@@ -117,14 +167,17 @@ class Replica(Generic[Model]):
 
     def whole(self) -> Model:
         """Return the model with its weights."""
-        return self.model._restored({**self.model._learner.state(), **self.weights.state})
+        whole = self.model._restored(self.model._learner.state())
+        for piece, _ in self.weights.pieces([]):
+            whole._learner.put_weights(piece.rows, piece.lane, piece.has_sums)
+            let_go(piece)
+        return whole
 
 
-def _without_weights(model: Model, state: State) -> Model:
-    return model._restored(_emptied(model, state))
+def _without_weights(model: Model) -> Model:
+    """Return a copy without weights, and without what is known of rows."""
+    return model._restored(_empty_of_rows(model._learner.state(weights=False)))
 
 
-def _emptied(model: ShardedClassifier, state: State) -> State:
-    """Return a state without weights, and without what is known of rows."""
-    empty = {*model._arrangement().table(state).state, *OF_ROWS}
-    return {n: array[:0].copy() if n in empty else array for n, array in state.items()}
+def _empty_of_rows(state: State) -> State:
+    return {n: array[:0].copy() if n in OF_ROWS else array for n, array in state.items()}

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Self
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,6 +13,18 @@ from labeltree.estimators.base import OnlineClassifier
 from labeltree.estimators.survey import ShardSurvey
 from labeltree.merging.weighttable import State
 from labeltree.validation import as_matrix
+
+
+class Block(NamedTuple):
+    """Rows of a shard that are learned together, as for `fit`; `first` is the first's number."""
+
+    X: Any
+    y: Any
+    weight: Any
+    first: int = 0
+
+    def __len__(self) -> int:
+        return int(self.X.shape[0]) if hasattr(self.X, "shape") else len(self.X)
 
 
 class ShardedClassifier(OnlineClassifier):
@@ -125,7 +137,9 @@ class ShardedClassifier(OnlineClassifier):
         """
         with self._lock.reading:
             new = self._restored(self._learner.state())
-        new._go_through(X, y, sample_weight, shard, shards, number, passes or self._passes(), known)
+        passes = passes or self._passes()
+        block = Block(X, y, sample_weight)
+        new._go_through([block], len(block), shard, shards, number, passes, known)
         return new
 
     def known_rows(self) -> State:
@@ -148,26 +162,28 @@ class ShardedClassifier(OnlineClassifier):
 
     def _go_through(
         self,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
+        blocks: Iterable[Block],
+        rows: int,
         shard: int,
         shards: int,
         number: int,
         passes: int,
         known: State | None,
     ) -> None:
-        """Learn a shard in one pass."""
+        """Learn a shard in one pass: block by block, the rows of each in an order of its own."""
         if known is not None:
             self._learner.restore_rows(known)
-        batch = self._check(X, y, sample_weight, reset=False)
-        rows = batch.matrix.rows
         self._learner.begin_pass(again=number > 0, rows=rows, more=number + 1 < passes)
-        order = np.arange(rows)
-        if self.shuffle:
-            order = np.random.default_rng([self._seed(), number, shard]).permutation(order)
         self._learner.set_shards(shards)
-        self._learn(batch, order, record=number == 0)
+        rng = np.random.default_rng([self._seed(), number, shard])
+        for block in blocks:
+            batch = self._check(block.X, block.y, block.weight, reset=False)
+            order = np.arange(batch.matrix.rows)
+            if self.shuffle:
+                order = rng.permutation(order)
+            if block.first or batch.matrix.rows < rows:
+                batch = batch.numbered(np.arange(block.first, block.first + len(order)))
+            self._learn(batch, order, record=number == 0)
         self._learner.set_shards(1)
 
     def ended(self) -> Self:

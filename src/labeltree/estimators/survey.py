@@ -209,6 +209,8 @@ class ShardSurvey:
         if not some:
             raise ValueError("there are no rows, expected at least one; check what was passed")
         first = some[0]
+        if len(some) == 1:
+            return first
         for other in some[1:]:
             for name in ("kind", "n_features", "is_sparse"):
                 if getattr(other, name) != getattr(first, name):
@@ -218,16 +220,19 @@ class ShardSurvey:
                     )
         labels = Targets.parse([label for one in some for label in one.labels]).distinct
         place = {label: i for i, label in enumerate(labels)}
-        sums = sp.csr_matrix((len(labels), first.n_features), dtype=np.float64)
+        sums = None  # so that there are no more than two and their sum at a time
         for one in some:
-            own = sp.csr_matrix(
-                (
-                    np.ones(len(one.labels)),
-                    ([place[x] for x in one.labels], range(len(one.labels))),
-                ),
-                shape=(len(labels), len(one.labels)),
-            )
-            sums += one.sums if one.labels == tuple(labels) else own @ one.sums
+            given = one.sums
+            if one.labels != tuple(labels):
+                own = sp.csr_matrix(
+                    (
+                        np.ones(len(one.labels)),
+                        ([place[x] for x in one.labels], range(len(one.labels))),
+                    ),
+                    shape=(len(labels), len(one.labels)),
+                )
+                given = own @ given
+            sums = given if sums is None else sums + given
         return cls(
             first.kind,
             first.n_features,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Self
@@ -14,6 +14,7 @@ from labeltree import _core
 
 State = dict[str, NDArray[Any]]
 _NAME = "weights"
+_PIECE = 2**23  # bytes of a table that are worked on at a time
 
 
 @dataclass(frozen=True)
@@ -59,12 +60,12 @@ class WeightTable:
 
     def changed_since(self, base: Self) -> Self:
         """Return the rows that are not those of the table it went on from."""
-        return self._like(*_core.changed_rows(self._rows, base._rows, self.lane, self.has_sums))
+        return self._like(*_core.changed_rows(self.rows, base.rows, self.lane, self.has_sums))
 
     def updated(self, changed: Sequence[Self]) -> Self:
         """Return the table with rows of others, no two of which have the same, put into it."""
-        rows = [one._rows for one in changed]
-        return self._like(*_core.with_rows(self._rows, rows, self.lane, self.has_sums))
+        rows = [one.rows for one in changed]
+        return self._like(*_core.with_rows(self.rows, rows, self.lane, self.has_sums))
 
     def ranges(self, ends: Sequence[int]) -> list[Self]:
         """Return the rows below the first number, those from it to below the second, and so on."""
@@ -75,14 +76,29 @@ class WeightTable:
             for begin, end in pairwise(places)
         ]
 
+    def pieces(self, others: Sequence[Self]) -> Iterator[tuple[Self, list[Self]]]:
+        """Cut this table and others at the same numbers, so that a piece has some ten MB.
+
+        Yields
+        ------
+        piece, others
+            Of this table and of the others, some of them without rows.
+        """
+        every = [self, *others]
+        rows = max(1, _PIECE // (4 * self.lane * (1 + self.has_sums)))
+        cuts = [one.number[rows::rows] for one in every]
+        ends = [*union(cuts).tolist(), 2**64 - 1]
+        for first, *rest in zip(*(one.ranges(ends) for one in every), strict=True):
+            yield first, rest
+
     def merged(self, changed: Sequence[Self]) -> Self:
         """Return the rows that changed in any of several tables that went on from this one.
 
         A weight moves by the moves of all, weighted by how much its gradient sum grew in each.
         Without sums, it moves by the average of all.
         """
-        rows = [one._rows for one in changed]
-        return self._like(*_core.merged_moves(rows, self._rows, self.lane, self.has_sums))
+        rows = [one.rows for one in changed]
+        return self._like(*_core.merged_moves(rows, self.rows, self.lane, self.has_sums))
 
     @classmethod
     def averaged(cls, tables: Sequence[Self], shares: Sequence[float]) -> Self:
@@ -92,11 +108,12 @@ class WeightTable:
         that have them.
         """
         first = tables[0]
-        rows = [table._rows for table in tables]
+        rows = [table.rows for table in tables]
         return first._like(*_core.averaged_rows(rows, list(shares), first.lane, first.has_sums))
 
     @property
-    def _rows(self) -> tuple[NDArray[np.uint64], NDArray[np.float32]]:
+    def rows(self) -> tuple[NDArray[np.uint64], NDArray[np.float32]]:
+        """The numbers and what they hold, as the core takes them."""
         return np.ascontiguousarray(self.number), np.ascontiguousarray(self.value)
 
     def _like(self, number: NDArray[np.uint64], value: NDArray[np.float32]) -> Self:
