@@ -136,6 +136,7 @@ class Bank {
   float weighed_C(float weight, const Rule& rule) const;
   float rate() const;
   void note_largest(const Matrix& X, std::size_t row);
+  template <bool asked> bool encode_row(const Matrix& X, std::size_t row, ExampleBuffer& out) const;
   void weigh(ExampleBuffer& out, ExampleBuffer::Entry& entry) const;
 
   BankParams params_;

@@ -70,8 +70,11 @@ void Bank::begin_pass(bool again) {
 }
 
 void Bank::observe(const Matrix& X, std::size_t row, float weight, ExampleBuffer& out) {
-  if (counting_) note_largest(X, row);
-  encode(X, row, out);
+  if (!encode_row<true>(X, row, out)) {
+    out.drop_last();
+    note_largest(X, row);
+    encode(X, row, out);
+  }
   ExampleBuffer::Entry& entry = out.entries_.back();
   if (entry.squared_norm < largest_learnable) {
     add_relaxed(total_weight_, double{weight});
@@ -106,9 +109,16 @@ void Bank::weigh(ExampleBuffer& out, ExampleBuffer::Entry& entry) const {
 }
 
 void Bank::encode(const Matrix& X, std::size_t row, ExampleBuffer& out) const {
+  encode_row<false>(X, row, out);
+}
+
+// If asked, tells whether no value is larger than any before: nothing of the row need be noted then.
+template <bool asked>
+bool Bank::encode_row(const Matrix& X, std::size_t row, ExampleBuffer& out) const {
   const bool dense = X.dense() && params_.layout == Layout::dense && !documents_;
   const bool scaled = params_.scale == Scale::max;
   const float* largest = largest_.data();
+  bool known = true;
   ExampleBuffer::Entry entry{out.keys_.size(), out.values_.size(), 0, 1.0f, 1.0f, dense};
   if (dense) {
     entry.size = padded(slots_ + 1);
@@ -116,6 +126,7 @@ void Bank::encode(const Matrix& X, std::size_t row, ExampleBuffer& out) const {
     float* value = out.values_.data() + entry.value_begin;
     const float* values = X.values + row * X.cols;
     for (std::size_t i = 0; i < slots_; ++i) {
+      if constexpr (asked) known &= std::abs(values[i]) <= largest[i];
       value[i] = largest[i] > 0.0f ? (scaled ? values[i] / largest[i] : values[i]) : 0.0f;
       entry.squared_norm += value[i] * value[i];
     }
@@ -134,6 +145,7 @@ void Bank::encode(const Matrix& X, std::size_t row, ExampleBuffer& out) const {
           float* values = out.values_.data() + entry.value_begin;
           std::size_t size = 0;
           const auto append = [&](std::size_t slot, float value) {
+            if constexpr (asked) known &= std::abs(value) <= largest[slot];
             if (largest[slot] == 0.0f) return;
             if (scaled) value /= largest[slot];
             keys[size] = weights.key(slot);
@@ -155,6 +167,7 @@ void Bank::encode(const Matrix& X, std::size_t row, ExampleBuffer& out) const {
         weights_);
   }
   out.entries_.push_back(entry);
+  return known;
 }
 
 void Bank::add_indicator(std::uint64_t number, ExampleBuffer& out) const {

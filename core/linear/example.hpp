@@ -41,6 +41,15 @@ class ExampleBuffer {
     ones_.clear();
   }
 
+  // Takes the last example away again.
+  void drop_last() {
+    const Entry& last = entries_.back();
+    keys_.resize(last.key_begin);
+    slots_.resize(last.key_begin);
+    values_.resize(last.value_begin);
+    entries_.pop_back();
+  }
+
   std::size_t size() const { return entries_.size(); }
   std::size_t values() const { return values_.size(); }  // of all
 

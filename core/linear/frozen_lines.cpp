@@ -259,7 +259,7 @@ void FrozenLineWeights::pack(const LineWeights& weights, std::size_t lines, floa
 void FrozenLineWeights::make_whole() {
   std::size_t used = 0;
   groups_.visit_rows(1, [&](std::size_t i) { used += std::popcount(used_lines(groups_.data()[i])); });
-  AlignedArray<std::uint8_t> lines(whole_lines::bytes * used);
+  AlignedArray<std::uint8_t> lines(whole_lines::bytes * (used + 1));  // one that may be read behind them
   std::uint8_t* line = lines.data();
   groups_.visit_rows(1, [&](std::size_t i) {
     Group& group = groups_.data()[i];

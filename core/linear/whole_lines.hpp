@@ -26,7 +26,8 @@ void find(const LineGroup* groups, const std::uint8_t* lines, Address at, const 
 // others.
 void dot8(const LineGroup* groups, const std::uint8_t* lines, Address at, const Example& x,
           FoundLines& found, float scale, float* p);
-// The weights of the first n features of a block, eight for each, but for the scale.
+// The weights of the first n features of a block, eight for each, but for the scale. Of lines that are not
+// used it reads what follows: there must be eight bytes behind the last line.
 void unpack(const LineGroup* groups, const std::uint8_t* lines, Address at, std::size_t n,
             float* weights);
 

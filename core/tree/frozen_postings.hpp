@@ -33,6 +33,9 @@ class FrozenPostings {
     const UsedBits::Group group = used_.groups()[slot / 32];
     return UsedBits::has(group, slot) ? UsedBits::place(group, slot) : no_list;
   }
+  std::size_t size(std::size_t list) const {
+    return static_cast<std::size_t>(end_[list] - (list == 0 ? 0 : end_[list - 1]));
+  }
   // Asks for a list, as far as it fits into a page, while another is read.
   void prefetch(std::size_t list) const;
   void prefetch_end(std::size_t list) const { __builtin_prefetch(&end_[list]); }

@@ -201,18 +201,20 @@ void LabelIndex::find(const Example& x, std::size_t n, std::span<const LabelId> 
   similar.all = labels < 16 * look_ups.size() * length_;
   if (similar.all) {
     add_up(look_ups, [of_label = similar.of_label.data()](LabelId label, float product) {
-      of_label[label] += product + least;  // as below, where it matters: no smaller one is found
+      of_label[label] += product + least;  // as below
     });
   } else {
-    std::size_t most = frozen_ ? labels : 0;  // that may be found
-    for (const Similar::LookUp& one : look_ups) most += frozen_ ? 0 : lists_[one.list].size();
-    similar.found.resize(std::max(similar.found.size(), std::min(most, labels) + 1));
+    std::size_t most = 0;  // that may be found, whatever a damaged file says
+    for (const Similar::LookUp& one : look_ups) {
+      most += frozen_ ? frozen_postings_.size(one.list) : lists_[one.list].size();
+    }
+    similar.found.resize(std::max(similar.found.size(), most + 1));
     add_up(look_ups, [of_label = similar.of_label.data(), found = similar.found.data(),
                       &n_found = similar.n_found](LabelId label, float product) {
       float& sum = of_label[label];
       found[n_found] = label;  // kept if it is new; a branch would be hard to foresee
       n_found += std::bit_cast<std::uint32_t>(sum) == 0;
-      sum += product > least ? product : least;  // even if it is none: never zero again
+      sum += product + least;  // even if it is none: never zero again
     });
   }
   for (const LabelId label : without) {

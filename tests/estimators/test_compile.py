@@ -148,6 +148,17 @@ def test_rows_that_are_predicted_together_are_answered_as_alone(layout, rows, ke
                 np.testing.assert_array_equal(scores[first + i], own_scores[0])
 
 
+@pytest.mark.parametrize("rows", [1, 2, 100, 2000])
+def test_a_model_without_weights_predicts(rows, tmp_path):
+    """Blocks of it that are unpacked have no line in memory."""
+    X = sp.csr_matrix((20, 5), dtype=np.float32)
+    clf = LabelTreeClassifier(random_state=0).fit(X, ["a"] * 20).compile()
+    clf.save(tmp_path / "m")
+    test = sp.csr_matrix(np.ones((rows, 5), dtype=np.float32))
+    for model in (clf, load(tmp_path / "m"), load(tmp_path / "m", mmap=True)):
+        assert model.predict(test).tolist() == ["a"] * rows
+
+
 def test_a_model_that_was_loaded_is_saved_as_it_was(tmp_path):
     clf = LabelTreeClassifier(random_state=0, layout="hashed").fit(*problem()).compile()
     clf.save(tmp_path / "m")

@@ -87,6 +87,50 @@ def test_probabilities_sum_to_one_also_for_labels_that_came_after_fit(problem):
     assert 0 < clf.recall_ < 1
 
 
+def test_features_that_come_in_a_later_pass_are_learned():
+    X, y = np.eye(40, dtype=np.float32), np.arange(40) % 4
+    weight = np.float32(np.arange(40) < 4)  # of the first pass
+    clf = LabelTreeClassifier(random_state=0)
+    clf.begin_pass(again=False, more=True)
+    clf.partial_fit(X, y, sample_weight=weight)
+    for turn in range(5):
+        clf.begin_pass(again=True, more=turn < 4)
+        clf.partial_fit(X, y)
+    assert clf.predict(X).tolist() == y.tolist()
+
+
+def test_a_later_pass_goes_on_exactly_with_features_that_are_new(tmp_path):
+    rng = np.random.default_rng(0)
+    first = sp.random(100, 20, density=0.3, format="csr", random_state=rng, dtype=np.float32)
+    later = sp.hstack([2 * first, first]).tocsr()
+    y = first.toarray()[:, :4].argmax(axis=1)
+    clf = LabelTreeClassifier(random_state=0)
+    clf.begin_pass(again=False, more=True)
+    clf.partial_fit(sp.hstack([first, sp.csr_matrix((100, 20))]).tocsr(), y)
+    clf.begin_pass(again=True)
+    clf.save(tmp_path / "m")
+    resumed = load(tmp_path / "m")
+    for model in (clf, resumed):
+        model.partial_fit(later, y)
+    for name, array in clf._learner.state().items():
+        np.testing.assert_array_equal(array, resumed._learner.state()[name], err_msg=name)
+
+
+def test_room_for_labels_that_are_not_learned_changes_no_score():
+    """Similar labels are looked for in another way then, also by weights hardly above zero."""
+    X = sp.random(400, 400, density=10 / 400, format="csr", random_state=0, dtype=np.float32)
+    y, weight = np.arange(400) % 200, np.full(200, 1e-37, dtype=np.float32)
+    answers = []
+    for more in (0, 20_000):
+        clf = LabelTreeClassifier(random_state=0, index_length=16).partial_fit(X[:200], y[:200])
+        if more:
+            nothing = sp.csr_matrix((more, 400), dtype=np.float32)
+            clf.partial_fit(nothing, np.arange(1000, 1000 + more), sample_weight=np.zeros(more))
+        answers.append(clf.partial_fit(X[200:], y[200:], sample_weight=weight).predict_topk(X, 5))
+    for alone, beside in zip(*answers, strict=True):
+        np.testing.assert_array_equal(alone, beside)
+
+
 @pytest.mark.parametrize(("size", "trees", "candidates"), [(4, 3, 10), (12, 1, 16), (30, 1, 30)])
 def test_large_sets_are_proposed_by_one_tree(size, trees, candidates):
     rng = np.random.default_rng(0)

@@ -299,3 +299,18 @@ def test_labels_that_are_written_alike_are_not_merged():
     parts = [OneAgainstAllClassifier(random_state=0).fit(DENSE, y) for y in (texts, texts == "1")]
     with pytest.raises(ValueError, match="would be two: expected one type"):
         merge(parts)
+
+
+def test_models_of_sets_of_other_sizes_keep_the_larger_number_of_candidates():
+    rng = np.random.default_rng(0)
+    X = rng.random((100, 20), dtype=np.float32)
+    models = [
+        LabelTreeClassifier(random_state=0, layout="dense").partial_fit(
+            X, [rng.choice(60, size, replace=False).tolist() for _ in range(100)]
+        )
+        for size in (12, 21)
+    ]
+    assert [model.candidates_ for model in models] == [16, 21]
+    merged = merge(models)
+    assert (merged.candidates_, merged.n_trees_) == (21, 2)
+    assert merged.predict_topk(X, 5)[0].shape == (100, 5)

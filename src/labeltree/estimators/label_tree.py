@@ -199,7 +199,7 @@ class LabelTreeClassifier(ShardedClassifier, ForgettingClassifier):
         "learn_jobs",
     )
     _takes_sets: ClassVar[bool] = True
-    _united: ClassVar[tuple[str, ...]] = ("n_trees_",)
+    _united: ClassVar[tuple[str, ...]] = ("n_trees_", "candidates_")
     _steps: ClassVar[dict[str, float]] = {"sparse": 1.5, "sparse sets": 0.4, "dense": 0.4}
 
     index_length_: int
@@ -327,8 +327,9 @@ class LabelTreeClassifier(ShardedClassifier, ForgettingClassifier):
         sure = _DENIED / (_SLOPE if self.scorer_update_ == "dual" else 1.0)
         return learners.label_tree(shards, self.index_length_, sure)
 
-    def _unite(self, models: Sequence[Self], state: State) -> None:  # noqa: ARG002
+    def _unite(self, models: Sequence[Self], state: State) -> None:
         self.n_trees_ = len(learners.choice_trees(state))
+        self.candidates_ = max(model.candidates_ for model in models)
 
     def _tree_weight(self) -> float:
         """Return how far the trees' log-odds are trusted; nothing else decides if it is alone."""
