@@ -8,10 +8,11 @@ import os
 import signal
 import tempfile
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from multiprocessing import resource_tracker
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 from labeltree.algorithms import estimator_class
@@ -145,7 +146,7 @@ def _client(workers: int | None, address: str | None) -> Iterator[Any]:
     folder = dask.config.get("temporary-directory", None)
     with (
         _quiet(),
-        _ended_by_sigterm(),
+        _ended_by_signals() as is_ending,
         tempfile.TemporaryDirectory(prefix="labeltree-", dir=folder) as scratch,
         dask.config.set({"temporary-directory": scratch}),  # of the scheduler, too
         _without_ctrl_c(),
@@ -160,7 +161,10 @@ def _client(workers: int | None, address: str | None) -> Iterator[Any]:
         Client(cluster) as client,
     ):
         _hear_ctrl_c()
-        yield client
+        try:
+            yield client
+        finally:
+            is_ending()
 
 
 @contextmanager
@@ -179,20 +183,50 @@ def _quiet() -> Iterator[None]:
 
 
 @contextmanager
-def _ended_by_sigterm() -> Iterator[None]:
-    """Let SIGTERM end what goes on as Ctrl-C does: workers end, and their files are removed."""
+def _ended_by_signals() -> Iterator[Callable[[], None]]:
+    """Let SIGTERM end what goes on as Ctrl-C does: workers end, and their files are removed.
 
-    def end(number: int, _: object) -> None:
-        raise SystemExit(128 + number)
-
+    What a signal raises is lost, and told, where Python cannot pass it on: while it collects
+    garbage. So it waits for the end of that, and is raised again every second, until the function
+    that is given is called.
+    """
     if threading.current_thread() is not threading.main_thread():
-        yield
+        yield lambda: None
         return
-    before = signal.signal(signal.SIGTERM, end)
+    timer = getattr(signal, "setitimer", None)
+    heard = [signal.SIGINT, signal.SIGTERM, *([signal.SIGALRM] if timer else [])]
+    last = signal.SIGINT
+
+    def end(number: int, frame: FrameType | None) -> None:
+        nonlocal last
+        if number in (signal.SIGINT, signal.SIGTERM):
+            last = signal.Signals(number)
+        waits = timer is not None and _is_collecting(frame)
+        if timer:
+            timer(signal.ITIMER_REAL, 0.02 if waits else 1.0)
+        if not waits:
+            raise KeyboardInterrupt if last == signal.SIGINT else SystemExit(128 + last)
+
+    def stop() -> None:
+        if timer:
+            timer(signal.ITIMER_REAL, 0.0)
+
+    before = {number: signal.signal(number, end) for number in heard}
     try:
-        yield
+        yield stop
     finally:
-        signal.signal(signal.SIGTERM, before)
+        stop()
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _is_collecting(frame: FrameType | None) -> bool:
+    """Tell whether a destructor is running, or what Dask lets Python call when it collects."""
+    while frame is not None:
+        if frame.f_code.co_name in ("__del__", "_gc_callback"):
+            return True
+        frame = frame.f_back
+    return False
 
 
 @contextmanager
