@@ -290,6 +290,8 @@ def test_what_does_not_fit_is_said(client, monkeypatch):
         )
     with pytest.raises(FileNotFoundError, match="no such file"):
         clf.fit("/nowhere/part-*.tsv")
+    with pytest.raises(FileNotFoundError, match=r"/nowhere/a\.tsv: there is no such file"):
+        clf.fit([__file__, "/nowhere/a.tsv"])
     with pytest.raises(ValueError, match="layout is 'hashed'"):
         DaskOneAgainstAllClassifier(layout="hashed", client=client).fit(LAZY, y[TRAIN])
     with pytest.raises(ValueError, match="not fitted"):
@@ -297,3 +299,11 @@ def test_what_does_not_fit_is_said(client, monkeypatch):
     monkeypatch.setattr("labeltree.dask.cluster.__version__", "0.0.9")
     with pytest.raises(ValueError, match=r"has labeltree .*, expected 0\.0\.9"):
         clf.fit(LAZY, y[TRAIN])
+
+
+def test_files_without_texts_are_refused(client, tmp_path):
+    for name in ("a.tsv", "b.tsv"):
+        (tmp_path / name).write_text("")
+    for files in ("a.tsv", "*.tsv"):
+        with pytest.raises(ValueError, match="there are no texts, expected at least one"):
+            DaskTextClassifier(client=client).fit(str(tmp_path / files))

@@ -97,11 +97,15 @@ def files_of(X: Any) -> list[str] | None:
         if not found:
             raise FileNotFoundError(f"{pattern}: there is no such file; check the name")
         return found
-    named = isinstance(X, list | tuple) and X and all(isinstance(x, os.PathLike) for x in X)
-    listed = isinstance(X, list | tuple) and X and all(isinstance(x, str) for x in X)
-    if named or (listed and all(os.path.exists(x) for x in X)):
-        return [os.fspath(x) for x in X]
-    return None
+    if not (isinstance(X, list | tuple) and X and all(isinstance(x, str | os.PathLike) for x in X)):
+        return None
+    for name in map(os.fspath, X):
+        if not os.path.exists(name):
+            raise FileNotFoundError(
+                f"{name[:100]}: there is no such file; a list has the names of files here, texts "
+                "go to TextClassifier"
+            )
+    return [os.fspath(x) for x in X]
 
 
 def _parts_of(cluster: Cluster, X: Any, y: Any, sample_weight: Any) -> list[Future]:

@@ -17,6 +17,8 @@ from labeltree.dask.shard import Shard
 from labeltree.data.texts import Texts
 from labeltree.estimators import TextClassifier, TextFeatures, classifier_of
 
+NO_TEXTS = "there are no texts, expected at least one; check what was passed"
+
 
 class DaskTextClassifier(DaskClassifier):
     """`TextClassifier` on a cluster: words are counted, and learned, where the texts are.
@@ -69,10 +71,12 @@ def add_counts(parts: Sequence[TextFeatures | None]) -> TextFeatures:
     """Add up counts."""
     some = [part for part in parts if part is not None]
     if not some:
-        raise ValueError("there are no texts, expected at least one; check what was passed")
+        raise ValueError(NO_TEXTS)
     return TextFeatures.added(some)
 
 
-def weigh(features: TextFeatures, shard: Shard) -> Shard:
+def weigh(features: TextFeatures | None, shard: Shard) -> Shard:
     """Make rows of texts."""
+    if features is None:
+        raise ValueError(NO_TEXTS)
     return replace(shard, X=features.transform(shard.X))
