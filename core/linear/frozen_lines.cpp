@@ -84,14 +84,6 @@ LABELTREE_INLINE void find(const Group* groups, const std::uint8_t* bytes, Addre
                           });
 }
 
-LABELTREE_INLINE void prefetch_groups(const Group* groups, Address at, const Example& x,
-                                      std::size_t begin) {
-  const std::size_t end = std::min(begin + FoundLines::most, x.size);
-  for (std::size_t i = begin; i < end; ++i) {
-    __builtin_prefetch(groups + at.line(x.key[i]) / group_lines);
-  }
-}
-
 // How many of the first `bytes` bytes' bits are set; of at most eight.
 LABELTREE_INLINE int bits_in(const std::uint8_t* p, int bytes) {
   const std::uint64_t all = load64(p);
@@ -304,7 +296,7 @@ FrozenLineWeights FrozenLineWeights::packed(std::size_t lines) const {
 }
 
 void FrozenLineWeights::prefetch(std::size_t block, const Example& x) const {
-  kernel::prefetch_groups(groups_.data(), map_.address(block), x, 0);
+  prefetch_groups(groups_.data(), map_.address(block), x, 0);
 }
 
 void FrozenLineWeights::find(std::size_t block, const Example& x, FoundLines& found) const {

@@ -21,7 +21,8 @@ namespace labeltree {
 // The lines of the table are taken in groups of sixteen. A group has a bit for each, whether it is used,
 // and a run of bytes: for each used line which lanes it has, a bit each; then the codes of all these
 // lanes. A line is found by counting the bits before its own, and a line that is not used costs no access
-// to the bytes at all.
+// to the bytes at all. Codes of one byte become whole lines (whole_lines.hpp) where they are brought into
+// memory.
 class FrozenLineWeights {
  public:
   explicit FrozenLineWeights(LineMap map) : map_(map) {}  // to be restored

@@ -22,6 +22,15 @@ LABELTREE_INLINE std::uint32_t used_lines(LineGroup group) {
 }
 LABELTREE_INLINE std::uint64_t begin_of(LineGroup group) { return group >> 16; }
 
+// Asks for the groups of up to `most` features.
+LABELTREE_INLINE void prefetch_groups(const LineGroup* groups, Address at, const Example& x,
+                                      std::size_t begin) {
+  const std::size_t end = std::min(begin + FoundLines::most, x.size);
+  for (std::size_t i = begin; i < end; ++i) {
+    __builtin_prefetch(groups + at.line(x.key[i]) / group_lines);
+  }
+}
+
 // Calls note(n, group, before, value) for up to `most` features, where n counts those of used lines: what
 // is noted for one that is not used is overwritten by the next. `before` are the used lines of the group
 // before this one, as bits. No branch: whether a line is used is hard to guess.

@@ -50,9 +50,7 @@ LABELTREE_CLONES void dot8(const LineGroup* groups, const std::uint8_t* lines, A
     for (std::size_t i = 0; i < found.size; ++i) sum += found.value[i] * weights_of(found.at[i]);
     begin += FoundLines::most;
     if (begin >= x.size) break;
-    for (std::size_t i = begin; i < std::min(begin + FoundLines::most, x.size); ++i) {
-      __builtin_prefetch(groups + at.line(x.key[i]) / group_lines);
-    }
+    prefetch_groups(groups, at, x, begin);
     find_here(groups, lines, at, x, begin, found);
   }
   simd::store(p, finite(scale * sum));
