@@ -138,7 +138,7 @@ void LabelTree::note_confidence(std::span<const LabelId> y, float weight, Scratc
   Candidates& candidates = scratch.candidates[0];
   candidates.hopeful = candidates.labels.size();
   score(scratch);
-  const std::unique_lock lock(confidence_mutex_);
+  const std::unique_lock lock(confidence_lock_);
   confidence_.note(candidates.labels, candidates.scores, y, weight, scratch.values);
 }
 
@@ -301,7 +301,7 @@ void LabelTree::learn_set(std::span<const LabelId> y, float weight, bool ranked,
   for (const LabelId label : y) {
     const bool seen = count(label, weight);
     if (!indexed || (seen && !is_first)) continue;
-    const std::unique_lock adding(index_mutex_);
+    const std::unique_lock adding(index_lock_);
     index_.add(label, scratch.examples[0], weight);
   }
 }

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "relaxed.hpp"
+#include "short_lock.hpp"
 #include "tree/choice_tree.hpp"
 #include "tree/confidence.hpp"
 #include "tree/kept_candidates.hpp"
@@ -113,7 +114,7 @@ class LabelTree : public TreeLearner {
            params_.index_length == 0;
   }
   void widen(std::size_t k, Scratch& scratch) const;
-  std::shared_lock<std::shared_mutex> lock_index() const;
+  std::shared_lock<ShortLock> lock_index() const;
   float prior(LabelId label, float unfound, const Similar& similar) const;
   void count_found(std::span<const LabelId> y, float weight, const Scratch& scratch);
   void add_missed(std::span<const LabelId> y, Scratch& scratch) const;
@@ -141,13 +142,13 @@ class LabelTree : public TreeLearner {
   LabelTreeParams params_;
   std::vector<ChoiceTree> trees_;
   LabelIndex index_;
-  mutable std::shared_mutex index_mutex_;  // threads that learn find labels in it, or add one
+  mutable ShortLock index_lock_;  // threads that learn find labels in it, or add one
   std::vector<std::uint32_t> scorer_;  // a label's model in the bank; none before it is needed
   std::uint32_t next_scorer_ = 0;      // the model of the next scorer; a multiple of 8: none left
   std::vector<std::uint32_t> spare_scorers_;  // of labels that were forgotten, of zero weights
   std::vector<std::uint64_t> last_seen_;  // of each label: the number of the example, from 1; 0: never
   Confidence confidence_;
-  mutable std::shared_mutex confidence_mutex_;  // threads that learn note what they said
+  mutable ShortLock confidence_lock_;  // threads that learn note what they said
   double sought_ = 0.0;
   double found_ = 0.0;
   std::uint64_t again_ = 0;            // how often the rows were learned before

@@ -73,9 +73,9 @@ void LabelTree::gather(std::size_t k, std::span<const LabelId> without, float we
 }
 
 // Nothing is locked where there is no index, or nobody changes it.
-std::shared_lock<std::shared_mutex> LabelTree::lock_index() const {
-  return params_.index_length > 0 && together_ ? std::shared_lock(index_mutex_)
-                                               : std::shared_lock<std::shared_mutex>();
+std::shared_lock<ShortLock> LabelTree::lock_index() const {
+  return params_.index_length > 0 && together_ ? std::shared_lock(index_lock_)
+                                               : std::shared_lock<ShortLock>();
 }
 
 // What trees that did not find a label, and the index, say for it.
@@ -149,8 +149,7 @@ void LabelTree::rank(std::size_t k, Scratch& scratch) const {
   }
   widen(k, scratch);
   score(scratch);
-  const auto lock = together_ ? std::shared_lock(confidence_mutex_)
-                              : std::shared_lock<std::shared_mutex>();
+  const auto lock = together_ ? std::shared_lock(confidence_lock_) : std::shared_lock<ShortLock>();
   for (std::size_t i = 0; i < examples; ++i) {
     const auto& [labels, evidence, unfound, scores, hopeful] = scratch.candidates[i];
     const std::size_t begin = scratch.ranked.size();

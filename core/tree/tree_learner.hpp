@@ -15,6 +15,7 @@
 #include "linear/block_predictions.hpp"
 #include "pool.hpp"
 #include "relaxed.hpp"
+#include "short_lock.hpp"
 #include "tree/candidates.hpp"
 #include "tree/dual_pairs.hpp"
 #include "tree/forgotten.hpp"
@@ -139,7 +140,7 @@ class TreeLearner : public Learner {
   mutable Pool<Scratch> scratch_;
   std::shared_mutex growth_;
   bool together_ = false;  // whether several threads learn at this moment
-  std::mutex observing_;
+  ShortLock observing_;
   bool one_matrix_ = false;   // whether passes go over one matrix, whose rows have numbers
   std::uint64_t passed_ = 0;  // rows learned in this pass
 
