@@ -121,20 +121,27 @@ void TreeLearner::learn_set(std::span<const LabelId> y, float weight, bool /*ran
   learn_one(y[0], weight, count(y[0], weight), scratch);
 }
 
+// Threads take turns at the rows, a share of them at a time, so that all end at about the same time.
 void TreeLearner::predict_topk(const Matrix& X, std::size_t k, std::size_t threads,
                                LabelId* labels, float* scores, const StopRequested& stop) const {
-  constexpr std::size_t chunk = 1024;                    // rows
+  constexpr std::size_t most = 1024, turns = 16;         // rows of a share; shares of a thread
   constexpr std::size_t enough = std::size_t{1} << 20;  // values, or labels, of rows taken at once
   const std::size_t together =
       std::min(ranks_together(k), std::max<std::size_t>(enough / std::max<std::size_t>(k, 1), 1));
   threads = std::clamp<std::size_t>(threads, 1, std::max<std::size_t>(1, X.rows));
-  for (std::size_t done = 0; done < X.rows && !stop(); done += chunk * threads) {
-    const std::size_t rows = std::min(chunk * threads, X.rows - done);
-    parallel_for(rows, threads, [&](std::size_t begin, std::size_t end, std::size_t /*thread*/) {
-      const auto loan = scratch_.borrow();
-      Scratch& s = *loan;
-      const std::size_t last = done + end;
-      for (std::size_t row = done + begin, next = row; row < last; row = next) {
+  const std::size_t share =
+      threads == 1 ? most : std::clamp<std::size_t>(X.rows / (turns * threads), 1, most);
+  std::atomic<std::size_t> next_share = 0;
+  std::atomic<bool> stopped = false;
+  parallel_for(threads, threads, [&](std::size_t, std::size_t, std::size_t thread) {
+    const auto loan = scratch_.borrow();
+    Scratch& s = *loan;
+    while (!stopped) {
+      if (thread == 0 && stop()) stopped = true;
+      const std::size_t first = stopped ? X.rows : next_share.fetch_add(share);
+      const std::size_t last = std::min(first + share, X.rows);
+      if (first >= last) return;
+      for (std::size_t row = first, next = row; row < last; row = next) {
         s.examples.clear();
         s.ranked.clear();
         do {
@@ -147,8 +154,8 @@ void TreeLearner::predict_topk(const Matrix& X, std::size_t k, std::size_t threa
           scores[row * k + i] = s.ranked[i].score;
         }
       }
-    });
-  }
+    }
+  });
 }
 
 void TreeLearner::predict_all(const Matrix& X, std::size_t threads, float* p,
