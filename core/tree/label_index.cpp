@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "linear/simd.hpp"
@@ -45,10 +46,11 @@ constexpr float least = 1e-37f;          // products below this count as nothing
 
 namespace kernel {
 
-// The largest product a[i] b[i] in each group, or 0. Eight groups take turns: 0, 8, 16... are one, and
-// 1, 9, 17... another, `size` each.
-LABELTREE_CLONES void largest_products(const float* a, const float* b, std::size_t groups,
-                                       std::size_t size, float* largest) {
+// The largest product a[i] b[i] in each group, or 0; returns that of all. Eight groups take turns: 0, 8,
+// 16... are one, and 1, 9, 17... another, `size` each.
+LABELTREE_CLONES float largest_products(const float* a, const float* b, std::size_t groups,
+                                        std::size_t size, float* largest) {
+  simd::f32x8 of_all{};
   for (std::size_t group = 0; group < groups; group += 8) {
     simd::f32x8 most{};
     for (std::size_t i = 0; i < size; ++i, a += 8, b += 8) {
@@ -56,7 +58,28 @@ LABELTREE_CLONES void largest_products(const float* a, const float* b, std::size
       most = product > most ? product : most;
     }
     simd::store(largest + group, most);
+    of_all = most > of_all ? most : of_all;
   }
+  float most = 0.0f;
+  for (std::size_t i = 0; i < simd::width; ++i) most = std::max(most, of_all[i]);
+  return most;
+}
+
+// Writes down which of n numbers, a multiple of eight, reach a bound; returns how many.
+LABELTREE_CLONES std::size_t find_from(const float* values, std::size_t n, float bound,
+                                       std::uint32_t* found) {
+  std::size_t n_found = 0;
+  for (std::size_t i = 0; i < n; i += 8) {
+    const simd::i32x8 reach = simd::load(values + i) >= bound;
+    std::uint64_t pairs[4];
+    std::memcpy(pairs, &reach, sizeof pairs);
+    if (((pairs[0] | pairs[1]) | (pairs[2] | pairs[3])) == 0) continue;
+    for (std::size_t lane = 0; lane < 8; ++lane) {
+      found[n_found] = static_cast<std::uint32_t>(i + lane);
+      n_found += reach[lane] != 0;
+    }
+  }
+  return n_found;
 }
 
 }  // namespace kernel
@@ -260,7 +283,8 @@ void LabelIndex::select(std::size_t n, Similar& similar) const {
   float enough = std::nextafter(least, 1.0f);
   const auto consider = [&](LabelId label) {
     const float similarity = of_label[label] * norms[label];
-    if (!(similarity >= enough) || std::isinf(similarity)) return;  // no number: a damaged file
+    if (!(similarity >= enough)) return;
+    if (std::isinf(similarity)) return;  // a damaged file
     near.push_back({similarity, label});
     if (near.size() < 2 * n) return;
     keep_nearest();
@@ -271,15 +295,19 @@ void LabelIndex::select(std::size_t n, Similar& similar) const {
     const std::size_t groups = labels / (8 * size) * 8;
     std::vector<float>& largest = similar.largest;
     largest.resize(groups);
-    kernel::largest_products(of_label, norms, groups, size, largest.data());
+    const float high = kernel::largest_products(of_label, norms, groups, size, largest.data());
     if (groups > n) {  // as many groups as labels are sought have one that reaches this bound
-      const float high = *std::max_element(largest.begin(), largest.end());
       enough = std::max(enough, bound_of_best(largest.data(), groups, n, 0.0f, high));
     }
-    for (std::size_t group = 0; group < groups; ++group) {
-      if (largest[group] < enough) continue;
+    std::vector<LabelId>& reaching = similar.found;
+    reaching.resize(std::max(reaching.size(), groups + 8));
+    const std::size_t n_reaching =
+        kernel::find_from(largest.data(), groups, enough, reaching.data());
+    for (std::size_t i = 0; i < n_reaching; ++i) {
+      const std::size_t group = reaching[i];
+      if (largest[group] < enough) continue;  // more than that is known by now
       const std::size_t first = group / 8 * 8 * size + group % 8;
-      for (std::size_t i = 0; i < size; ++i) consider(static_cast<LabelId>(first + 8 * i));
+      for (std::size_t j = 0; j < size; ++j) consider(static_cast<LabelId>(first + 8 * j));
     }
     for (std::size_t label = groups * size; label < labels; ++label) {
       consider(static_cast<LabelId>(label));

@@ -19,7 +19,7 @@ namespace labeltree {
 struct Similar {
   std::vector<float> of_label;    // c . x; zero for labels not found
   bool all = false;               // any label may have been found
-  std::vector<LabelId> found;     // else these: the first n_found of it
+  std::vector<LabelId> found;     // else these: the first n_found of it; memory for groups, too
   std::size_t n_found = 0;
   struct Near {
     float similarity;
