@@ -41,8 +41,7 @@ LABELTREE_CLONES void dot8(const float* w, std::size_t stride, const float* x, s
     g += load_shared(v + i + 2 * stride) * value;
     h += load_shared(v + i + 3 * stride) * value;
   }
-  const f32x8 sums[8] = {a, b, c, d, e, f, g, h};
-  for (int row = 0; row < 8; ++row) p[row] = simd::sum(sums[row]);
+  simd::store(p, simd::sums({a, b, c, d, e, f, g, h}));
 }
 
 LABELTREE_CLONES float accumulate(float* g, const float* x, std::size_t n, float hg2) {

@@ -67,7 +67,7 @@ LABELTREE_INLINE float dot1(const Code* w, const float* x, std::size_t n) {
 // Four rows, `stride` apart, in one sweep over x: eight sums that do not wait for each other.
 template <class Code>
 LABELTREE_INLINE void dot4(const Code* w, std::size_t stride, const float* x, std::size_t n,
-                           float* p) {
+                           f32x8* sums) {
   simd::Parted<f32x8> a{}, b{}, c{}, d{};
   for (std::size_t i = 0; i < n; i += 16) {
     const f32x8 first = simd::load(x + i), second = simd::load(x + i + 8);
@@ -81,10 +81,20 @@ LABELTREE_INLINE void dot4(const Code* w, std::size_t stride, const float* x, st
     add(c, 2);
     add(d, 3);
   }
-  p[0] = simd::sum(a.even + a.odd);
-  p[1] = simd::sum(b.even + b.odd);
-  p[2] = simd::sum(c.even + c.odd);
-  p[3] = simd::sum(d.even + d.odd);
+  sums[0] = a.even + a.odd;
+  sums[1] = b.even + b.odd;
+  sums[2] = c.even + c.odd;
+  sums[3] = d.even + d.odd;
+}
+
+// Eight rows.
+template <class Code>
+LABELTREE_INLINE void dot8(const Code* w, std::size_t stride, const float* x, std::size_t n,
+                           float* p) {
+  f32x8 sums[8];
+  dot4(w, stride, x, n, sums);
+  dot4(w + 4 * stride, stride, x, n, sums + 4);
+  simd::store(p, simd::sums(sums));
 }
 
 LABELTREE_CLONES float frozen_dot(const bfloat16* w, const float* x, std::size_t n) {
@@ -96,18 +106,17 @@ LABELTREE_CLONES float frozen_dot(const float* w, const float* x, std::size_t n)
 LABELTREE_CLONES float frozen_dot(const std::uint8_t* w, const float* x, std::size_t n) {
   return dot1(w, x, n);
 }
-LABELTREE_CLONES void frozen_dot4(const bfloat16* w, std::size_t stride, const float* x,
+LABELTREE_CLONES void frozen_dot8(const bfloat16* w, std::size_t stride, const float* x,
                                   std::size_t n, float* p) {
-  dot4(w, stride, x, n, p);
+  dot8(w, stride, x, n, p);
 }
-LABELTREE_CLONES void frozen_dot4(const std::uint8_t* w, std::size_t stride, const float* x,
+LABELTREE_CLONES void frozen_dot8(const std::uint8_t* w, std::size_t stride, const float* x,
                                   std::size_t n, float* p) {
-  dot4(w, stride, x, n, p);
+  dot8(w, stride, x, n, p);
 }
-
-LABELTREE_CLONES void frozen_dot4(const float* w, std::size_t stride, const float* x, std::size_t n,
+LABELTREE_CLONES void frozen_dot8(const float* w, std::size_t stride, const float* x, std::size_t n,
                                   float* p) {
-  dot4(w, stride, x, n, p);
+  dot8(w, stride, x, n, p);
 }
 
 LABELTREE_CLONES void unpack16(const bfloat16* w, float* weights) {
@@ -188,11 +197,8 @@ void FrozenDenseWeights::dot_rows(const SharedArray<Code>& table, std::size_t ro
 template <class Weight>
 void FrozenDenseWeights::dot_dense(const Weight* w, std::size_t n, const Example& x,
                                    float* p) const {
-  std::size_t j = 0;
-  for (; j + 4 <= n; j += 4) {
-    kernel::frozen_dot4(w + j * stride_, stride_, x.value, x.size, p + j);
-  }
-  for (; j < n; ++j) p[j] = kernel::frozen_dot(w + j * stride_, x.value, x.size);
+  if (n == 8) return kernel::frozen_dot8(w, stride_, x.value, x.size, p);
+  for (std::size_t j = 0; j < n; ++j) p[j] = kernel::frozen_dot(w + j * stride_, x.value, x.size);
 }
 
 float FrozenDenseWeights::dot(std::size_t model, const Example& x) const {
@@ -224,6 +230,10 @@ void FrozenDenseWeights::dot8(std::size_t block, const Example& x, float* p) con
 void FrozenDenseWeights::put_lanes(std::size_t block, const float* of_row, float* p) const {
   const unsigned used = lanes(block);
   std::size_t row = used_.place(8 * block);
+  if (used == 0xff) {  // as nearly always
+    const f32x8 sums = simd::load(of_row);
+    return simd::store(p, finite(code_size_ == 1 ? sums * simd::load(scale_.data() + row) : sums));
+  }
   for (std::size_t lane = 0; lane < 8; ++lane) {
     if (!(used >> lane & 1)) {
       p[lane] = 0.0f;

@@ -95,6 +95,21 @@ LABELTREE_INLINE float sum(f32x8 v) {
   return ((v[0] + v[4]) + (v[2] + v[6])) + ((v[1] + v[5]) + (v[3] + v[7]));
 }
 
+// The sums of eight vectors, each added up in the same order as by sum().
+LABELTREE_INLINE f32x8 sums(const f32x8 (&v)[8]) {
+  f32x8 four[4], two[2];  // sums of two of the numbers of two rows each, then of four of four rows each
+  for (int i = 0; i < 4; ++i) {
+    four[i] = __builtin_shufflevector(v[i], v[i + 4], 0, 1, 2, 3, 8, 9, 10, 11) +
+              __builtin_shufflevector(v[i], v[i + 4], 4, 5, 6, 7, 12, 13, 14, 15);
+  }
+  for (int i = 0; i < 2; ++i) {
+    two[i] = __builtin_shufflevector(four[2 * i], four[2 * i + 1], 0, 1, 8, 9, 4, 5, 12, 13) +
+             __builtin_shufflevector(four[2 * i], four[2 * i + 1], 2, 3, 10, 11, 6, 7, 14, 15);
+  }
+  return __builtin_shufflevector(two[0], two[1], 0, 2, 8, 10, 4, 6, 12, 14) +
+         __builtin_shufflevector(two[0], two[1], 1, 3, 9, 11, 5, 7, 13, 15);
+}
+
 // Added to a gradient sum, which may be zero, before its root is inverted.
 constexpr float smallest_gradient_sum = 1e-30f;
 
