@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logit
-from sklearn.utils.metaestimators import available_if
 
+from labeltree.conventions import available_if
 from labeltree.estimators.locking import Locked, of_one_model
 
 # What 0 and 1 count as: numbers beyond all others that float32 has between them, so that the order

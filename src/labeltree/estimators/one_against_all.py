@@ -10,10 +10,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.special import expit
-from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.metaestimators import available_if
 
 from labeltree import _core
+from labeltree.conventions import available_if
 from labeltree.estimators.base import OnlineClassifier
 from labeltree.estimators.locking import reading
 from labeltree.estimators.probabilities import BEST, sparse_table
@@ -22,6 +21,7 @@ from labeltree.labels import Label
 from labeltree.merging import learners
 from labeltree.merging.shards import Shards
 from labeltree.merging.weighttable import State
+from labeltree.parameters import Interval, StrOptions
 from labeltree.progress import Progress
 from labeltree.validation import as_threads
 

@@ -8,11 +8,11 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from labeltree import _core
 from labeltree.estimators.published import Published
 from labeltree.estimators.tree import TreeClassifier
+from labeltree.parameters import Interval, StrOptions
 
 
 class RecallTreeClassifier(Published, TreeClassifier):
