@@ -440,7 +440,10 @@ class TextFeatures(Estimator):
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn what this transformer takes."""
+        from sklearn.utils import TransformerTags
+
         tags = super().__sklearn_tags__()
+        tags.transformer_tags = TransformerTags()
         tags.input_tags.string = True
         tags.input_tags.two_d_array = False
         return tags
