@@ -1,4 +1,4 @@
-"""What starting costs: importing labeltree after scikit-learn, and asking for help.
+"""What starting costs: importing numpy, labeltree, and scikit-learn, and asking for help.
 
 Run ``python -m bench.startup [--repeats 7]``.
 """
@@ -9,37 +9,42 @@ import subprocess
 import sys
 import time
 
-IMPORTS = """
-import time
+IMPORTS = {
+    "import numpy, scipy.sparse": "import numpy, scipy.sparse",
+    "then an estimator of labeltree": "from labeltree import LabelTreeClassifier",
+    "then scikit-learn, which it does without": "import sklearn.base",
+}
+STEP = """
 start = time.perf_counter()
-import sklearn
-middle = time.perf_counter()
-from labeltree import OneAgainstAllClassifier
-print(middle - start, time.perf_counter() - middle)
+{}
+print(time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 """
 
 
 def show(name, values):
-    print(f"{name:<48} {statistics.median(values):.3f} s (best {min(values):.3f})")
+    seconds, *memory = map(statistics.median, zip(*values, strict=True))
+    best = min(values)[0]
+    print(f"{name:<48} {seconds:.3f} s (best {best:.3f})", *(f"{m:.0f} MB" for m in memory))
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeats", type=int, default=7)
-    sklearn, labeltree = [], []
+    imports = {name: [] for name in IMPORTS}
+    code = "import resource, time" + "".join(map(STEP.format, IMPORTS.values()))
     helps = {"--help": [], "train --help": [], "train --algorithm recall-tree --help": []}
     for _ in range(parser.parse_args().repeats):
-        command = [sys.executable, "-c", IMPORTS]
+        command = [sys.executable, "-c", code]
         output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-        for values, seconds in zip((sklearn, labeltree), map(float, output.split()), strict=True):
-            values.append(seconds)
+        for values, line in zip(imports.values(), output.splitlines(), strict=True):
+            values.append(tuple(map(float, line.split())))
         for arguments, seconds in helps.items():
             start = time.perf_counter()
             command = [sys.executable, "-m", "labeltree", *arguments.split()]
             subprocess.run(command, check=True, capture_output=True)
-            seconds.append(time.perf_counter() - start)
-    show("import sklearn", sklearn)
-    show("then an estimator of labeltree", labeltree)
+            seconds.append((time.perf_counter() - start,))
+    for name, values in imports.items():
+        show(name, values)
     for arguments, seconds in helps.items():
         show(f"labeltree {arguments}", seconds)
 

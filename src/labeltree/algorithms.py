@@ -1,9 +1,10 @@
 """The algorithms and their parameters, read from the estimators' source.
 
-Importing scikit-learn takes a second or more; ``--help`` must not wait for it. So signatures and
-docstrings are taken from the syntax trees of ``labeltree/estimators/*.py``. Nothing here knows a
-particular algorithm: an estimator that `labeltree` exports appears on the command line by itself.
-A test compares what is read here with the classes themselves.
+Importing the estimators, and numpy and SciPy for them, takes a third of a second; ``--help`` must
+not wait for it. So signatures and docstrings are taken from the syntax trees of
+``labeltree/estimators/*.py``. Nothing here knows a particular algorithm: an estimator that
+`labeltree` exports appears on the command line by itself. A test compares what is read here with
+the classes themselves.
 """
 
 from __future__ import annotations

@@ -11,7 +11,6 @@ from typing import Any, Literal
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.utils import assert_all_finite, column_or_1d
 
 from labeltree import _core
 from labeltree.packedlabels import PackedLabels, as_array, as_integer, object_array
@@ -266,7 +265,9 @@ class Targets:
                     "ones; for sets of labels pass a list of lists"
                 )
             return cls._from_indicator(sp.csr_matrix(array), "indicator")
-        if array.ndim != 1 or array.dtype.kind not in "biuU":
+        if array.ndim != 1 or array.dtype.kind not in "biufUO":
+            from sklearn.utils import column_or_1d  # which takes long to import
+
             array = column_or_1d(array, warn=True)
         return cls._from_classes(array)
 
@@ -275,7 +276,10 @@ class Targets:
         if y.dtype != object:
             if y.dtype.kind == "f" and np.isnan(y).any():
                 _refuse_missing(np.nan, int(np.argmax(np.isnan(y))))
-            assert_all_finite(y, input_name="y")
+            if y.dtype.kind == "f" and not np.isfinite(y).all():
+                from sklearn.utils import assert_all_finite
+
+                assert_all_finite(y, input_name="y")
         try:
             distinct, index = _distinct(y)
         except ValueError:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any
 
-from sklearn.utils._param_validation import Interval, StrOptions, make_constraint
+from labeltree.parameters import Interval, StrOptions, admits, described
 
 Header = dict[str, Any]
 
@@ -76,11 +76,9 @@ def check_settings(
         for name, value in header[part].items():
             _check_plain(f"{part}.{name}", value)
     for name, value in header["settled"].items():
-        constraints = [make_constraint(constraint) for constraint in _SETTLED[name]]
-        fits = any(constraint.is_satisfied_by(value) for constraint in constraints)
-        expected = " or ".join(map(str, constraints))
+        fits = admits(_SETTLED[name], value)
         fits = fits and isinstance(value, bool) == (_SETTLED[name] == ["boolean"])
-        _require(fits, f"settled.{name}", value, expected)
+        _require(fits, f"settled.{name}", value, described(_SETTLED[name]))
     arity = header["settled"].get("arity_", 2)
     _require(arity.bit_count() == 1, "settled.arity_", arity, "a power of two")
 

@@ -6,11 +6,11 @@ import sys
 from numbers import Integral, Real
 
 import pytest
-from sklearn.utils._param_validation import Interval, StrOptions
 
 import labeltree
 from labeltree import algorithms
 from labeltree.estimators import ESTIMATORS
+from labeltree.parameters import Interval, StrOptions
 
 from .conftest import execute
 

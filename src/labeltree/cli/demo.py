@@ -133,7 +133,8 @@ def _learners(examples: int, seed: int) -> list[Learner]:
 
 def _make(algorithm: str, seed: int) -> TextClassifier:
     bits = {"bits": 24} if any(p.name == "bits" for p in parameters(algorithm)) else {}
-    return TextClassifier(estimator_class(algorithm)(random_state=seed, **bits))
+    estimator: Any = estimator_class(algorithm)
+    return TextClassifier(estimator(random_state=seed, **bits))
 
 
 def _run(learners: list[Learner], batches: list[tuple[list[str], list[str]]], table: Table) -> None:

@@ -98,7 +98,8 @@ def explain(model: Path, clf: OnlineClassifier | TextClassifier, example: str) -
         parts, without = named_parts(row, own.to_dict(), kept.to_dict(), all_kept=all_kept)
     k = min(_CANDIDATES, clf.n_labels_)
     labels, left_out = explain_parts(clf.predict_topk, row, parts, without, k)
-    path = clf.tree_.path(row) if hasattr(type(clf), "tree_") else []
+    tree = getattr(clf, "tree_", None)
+    path = [] if tree is None else tree.path(row)
     return Explanation(shown, path, labels, left_out)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 import operator
 from collections.abc import Iterable, Sequence
@@ -13,11 +12,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from labeltree import _core
+from labeltree.conventions import check_is_fitted, check_random_state
 from labeltree.estimators.locking import changing, reading
 from labeltree.estimators.prediction import FORMS, NO_LABEL, Predictor
 from labeltree.estimators.survey import Batch, BatchSurvey, Survey
@@ -25,6 +22,7 @@ from labeltree.labels import Kind, Label, Targets, Vocabulary
 from labeltree.merging.numbering import Arrangement
 from labeltree.merging.shards import CannotMergeError, Shards
 from labeltree.merging.weighttable import State
+from labeltree.parameters import Interval, StrOptions
 from labeltree.progress import Meter, Progress
 from labeltree.validation import (
     as_matrix,
@@ -32,13 +30,8 @@ from labeltree.validation import (
     as_rows,
     as_threads,
     as_weights,
+    number_of_rows,
 )
-
-
-@functools.cache
-def _parameters(estimator: Any) -> list[str]:
-    names: list[str] = estimator._get_param_names()
-    return names
 
 
 class OnlineClassifier(Predictor):
@@ -459,8 +452,7 @@ class OnlineClassifier(Predictor):
 
     def _validate_changes(self) -> None:
         """Check the parameters, unless they are those that were checked last."""
-        estimator: Any = type(self)
-        values = [getattr(self, name) for name in _parameters(estimator)]
+        values = [getattr(self, name) for name in self._get_param_names()]
         last = self.__dict__.get("_validated")
         if last is None or not all(map(operator.is_, values, last)):
             self._validate_params()
@@ -482,7 +474,7 @@ class OnlineClassifier(Predictor):
     def _check(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> Batch:
         """Check everything about a batch."""
         targets = Targets.parse(y)
-        rows = _num_samples(X)
+        rows = number_of_rows(X)
         if len(targets) != rows:
             raise ValueError(
                 f"Found input variables with inconsistent numbers of samples: X has {rows} rows, "

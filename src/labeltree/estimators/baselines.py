@@ -5,12 +5,11 @@ from __future__ import annotations
 from numbers import Integral
 from typing import Any, ClassVar, Literal
 
-from sklearn.utils._param_validation import Interval, StrOptions
-
 from labeltree import _core
 from labeltree.estimators.published import Published
 from labeltree.estimators.survey import Survey
 from labeltree.estimators.tree import TreeClassifier
+from labeltree.parameters import Interval, StrOptions
 
 
 class FixedTreeClassifier(TreeClassifier):

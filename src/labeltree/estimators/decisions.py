@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logit
-from sklearn.utils.metaestimators import available_if
 
+from labeltree.conventions import available_if
 from labeltree.estimators.locking import Locked, of_one_model
 
 # What 0 and 1 count as: numbers beyond all others that float32 has between them, so that the order
@@ -67,6 +66,8 @@ class Decisions(Locked):
 
     def _decisions(self, X: Any) -> NDArray[np.float64]:
         """Return a score of every label, one column a label id."""
+        from scipy.special import logit  # which nothing else here needs
+
         p = np.asarray(self.predict_proba(X), dtype=np.float64)
         scores: NDArray[np.float64] = logit(np.clip(p, _ZERO, _ONE, out=p), out=p)
         return scores

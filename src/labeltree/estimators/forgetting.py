@@ -9,13 +9,13 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_is_fitted
 
+from labeltree.conventions import check_is_fitted
 from labeltree.estimators.locking import changing
 from labeltree.estimators.survey import Batch
 from labeltree.estimators.tree import TreeClassifier
 from labeltree.labels import Label, Targets
+from labeltree.parameters import Interval
 
 CHECKED = 256  # memory is looked at whenever so many rows were learned
 SHARE = 8  # of the labels one in so many goes at once: to forget goes through all of the model

@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from labeltree import _core
 from labeltree.estimators.forgetting import ForgettingClassifier
@@ -21,6 +20,7 @@ from labeltree.estimators.survey import Batch, Survey
 from labeltree.merging import learners
 from labeltree.merging.shards import Shards
 from labeltree.merging.weighttable import State
+from labeltree.parameters import Interval, StrOptions
 from labeltree.validation import as_threads
 
 _SLOPE, _SHIFT = 3.5, 0.9  # from margins of the dual update to log-odds; on hold-outs of three sets

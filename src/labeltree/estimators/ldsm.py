@@ -8,10 +8,9 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_random_state
 
 from labeltree import _core
+from labeltree.conventions import check_random_state
 from labeltree.estimators.base import OnlineClassifier
 from labeltree.estimators.locking import reading
 from labeltree.estimators.prediction import Predictor
@@ -22,6 +21,7 @@ from labeltree.labels import Label, Targets
 from labeltree.merging import learners
 from labeltree.merging.shards import Shards
 from labeltree.merging.weighttable import State
+from labeltree.parameters import Interval, StrOptions
 from labeltree.progress import Meter
 from labeltree.validation import as_threads
 

@@ -7,11 +7,11 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from labeltree import _core
 from labeltree.estimators.published import Published
 from labeltree.estimators.tree import TreeClassifier
+from labeltree.parameters import Interval, StrOptions
 
 
 class LOMTreeClassifier(Published, TreeClassifier):

@@ -7,15 +7,15 @@ from dataclasses import fields
 from typing import Any, TypeVar
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
+from labeltree.conventions import check_is_fitted
 from labeltree.estimators.base import OnlineClassifier
 from labeltree.estimators.text import TextClassifier
 from labeltree.estimators.textmodel import TextModel
 from labeltree.merging.shards import CannotMergeError
 from labeltree.progress import Progress
 
-Model = TypeVar("Model", OnlineClassifier, TextClassifier)
+Model = TypeVar("Model", bound=OnlineClassifier | TextClassifier)
 
 
 def merge(models: Sequence[Model], *, base: Model | None = None, same_rows: bool = False) -> Model:
@@ -58,17 +58,22 @@ def merge(models: Sequence[Model], *, base: Model | None = None, same_rows: bool
     >>> merge([one, two]).classes_
     array(['a', 'b', 'c'], dtype=object)
     """
-    models = list(models)
-    _require_models(models if base is None else [*models, base])
-    if isinstance(models[0], TextClassifier):
-        return _merge_texts(models, base, same_rows)
+    every: list[Any] = list(models)
+    _require_models(every if base is None else [*every, base])
+    merge_alike = _merge_texts if isinstance(every[0], TextClassifier) else _merge_classifiers
+    merged: Model = merge_alike(every, base, same_rows)
+    return merged
+
+
+def _merge_classifiers(models: Sequence[Any], base: Any, same_rows: bool) -> Any:
+    """Add up counts, and average weights."""
     for i, model in enumerate(models[1:], start=2):
         _require_alike(models[0], model, str(i))
     if base is not None:
         _require_alike(models[0], base, "base")
         for i, model in enumerate(models, start=1):
             _require_begun_from(base, model, i)
-    merged: Model = models[0]._merged_with(models[1:], base, same_rows)
+    merged = models[0]._merged_with(models[1:], base, same_rows)
     merged._progress = add_progress([model.progress_ for model in models], base)
     return merged
 
@@ -165,9 +170,7 @@ def _configuration(model: OnlineClassifier) -> dict[str, Any]:
     }
 
 
-def _merge_texts(
-    models: Sequence[TextClassifier], base: TextClassifier | None, same_rows: bool
-) -> TextClassifier:
+def _merge_texts(models: Sequence[Any], base: Any, same_rows: bool) -> Any:
     """Add up the counts of words, and merge the classifiers behind them."""
     if same_rows:
         raise ValueError(

@@ -9,19 +9,18 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.special import expit
-from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.metaestimators import available_if
 
 from labeltree import _core
+from labeltree.conventions import available_if
 from labeltree.estimators.base import OnlineClassifier
 from labeltree.estimators.locking import reading
-from labeltree.estimators.probabilities import BEST, sparse_table
+from labeltree.estimators.probabilities import BEST, logistic, sparse_table
 from labeltree.estimators.survey import Survey
 from labeltree.labels import Label
 from labeltree.merging import learners
 from labeltree.merging.shards import Shards
 from labeltree.merging.weighttable import State
+from labeltree.parameters import Interval, StrOptions
 from labeltree.progress import Progress
 from labeltree.validation import as_threads
 
@@ -318,8 +317,7 @@ class OneAgainstAllClassifier(OnlineClassifier):
         """Return the probability of a label by its own model."""
         if self._loss() == "squared":
             return np.clip(margins, 0.0, 1.0)
-        p: NDArray[np.float32] = expit(margins)
-        return p
+        return logistic(margins)
 
     def _normalise(
         self,

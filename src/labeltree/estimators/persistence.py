@@ -10,10 +10,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
 from labeltree import modelfile, modelheader
+from labeltree.conventions import Estimator, check_is_fitted
 from labeltree.estimators.locking import PASSING, Locked, reading
 from labeltree.labels import Kind, Vocabulary
 from labeltree.packedlabels import PackedLabels
@@ -26,7 +25,7 @@ def require_share(keep: Any) -> None:
         raise ValueError(f"keep is {keep!r}, expected a number above 0, at most 1")
 
 
-class Persistent(Locked, BaseEstimator):
+class Persistent(Locked, Estimator):
     """The part of an estimator that saves and restores all of it."""
 
     _changeable: ClassVar[tuple[str, ...]]
@@ -38,6 +37,7 @@ class Persistent(Locked, BaseEstimator):
     _vocabulary: Vocabulary
     _learner: Any
     compiled_: bool  # for prediction only
+    feature_names_in_: NDArray[Any]  # of data frames
     _progress: Progress
 
     @abstractmethod

@@ -11,11 +11,9 @@ from typing import Any, TypeVar
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin
-from sklearn.exceptions import NotFittedError
-from sklearn.utils.validation import check_is_fitted
 
 from labeltree import _core
+from labeltree.conventions import Classifier, check_is_fitted
 from labeltree.estimators.decisions import Decisions
 from labeltree.estimators.locking import changing, of_one_model, reading
 from labeltree.estimators.persistence import Persistent
@@ -35,7 +33,7 @@ _FLOAT = np.dtype(np.float32)
 NO_LABEL = np.uint32(0xFFFFFFFF)  # the core's id for "none"
 
 
-class Predictor(ClassifierMixin, Decisions, Persistent):
+class Predictor(Classifier, Decisions, Persistent):
     """The part of an estimator that predicts; a subclass ranks labels (``_topk``)."""
 
     n_features_in_: int
@@ -304,6 +302,8 @@ class Predictor(ClassifierMixin, Decisions, Persistent):
         if not hasattr(self, "_learner"):
             check_is_fitted(self)  # which takes longer
         if self._learner.learned_labels == 0:
+            from sklearn.exceptions import NotFittedError
+
             raise NotFittedError(
                 "no label was learned yet: all rows seen had no labels or weight zero, or all "
                 "labels were forgotten"

@@ -1,4 +1,4 @@
-"""Tables of probabilities, from the labels that were found for each row."""
+"""Probabilities of margins, and tables of them, from the labels that were found for each row."""
 
 from __future__ import annotations
 
@@ -9,6 +9,14 @@ from numpy.typing import NDArray
 from labeltree.estimators.prediction import NO_LABEL
 
 BEST = 100  # labels of a row that are looked for
+
+
+def logistic(margins: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the probabilities whose log-odds are given."""
+    from scipy.special import expit  # an eighth of a process's memory, which trees do without
+
+    p: NDArray[np.float32] = expit(margins)
+    return p
 
 
 def sparse_table(

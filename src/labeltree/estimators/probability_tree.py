@@ -8,7 +8,6 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from labeltree import _core
 from labeltree.estimators.locking import reading
@@ -20,6 +19,7 @@ from labeltree.labels import Targets
 from labeltree.merging import learners
 from labeltree.merging.shards import Shards
 from labeltree.merging.weighttable import State
+from labeltree.parameters import Interval, StrOptions
 
 
 class ProbabilityTreeClassifier(Published, TreeClassifier):

@@ -7,12 +7,12 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from labeltree import _core
+from labeltree.estimators.probabilities import logistic
 from labeltree.estimators.published import Published
 from labeltree.estimators.tree import TreeClassifier
+from labeltree.parameters import Interval, StrOptions
 
 
 class RecallTreeClassifier(Published, TreeClassifier):
@@ -192,8 +192,8 @@ class RecallTreeClassifier(Published, TreeClassifier):
 
     def _topk(self, matrix: _core.Matrix, k: int) -> tuple[NDArray[np.uint32], NDArray[np.float32]]:
         ids, margins = super()._topk(matrix, k)
-        return ids, expit(margins)  # each scorer's own probability; they need not sum to 1
+        return ids, logistic(margins)  # each scorer's own probability; they need not sum to 1
 
     def _topk_of_row(self, row: _core.Matrix, k: int) -> tuple[list[int], list[float]]:
         ids, margins = super()._topk_of_row(row, k)
-        return ids, expit(np.array(margins, np.float32)).tolist()
+        return ids, logistic(np.array(margins, np.float32)).tolist()

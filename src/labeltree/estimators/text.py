@@ -8,10 +8,9 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
-from sklearn.utils.metaestimators import available_if
 
 from labeltree import modelfile
+from labeltree.conventions import available_if
 from labeltree.data.texts import Texts
 from labeltree.estimators.base import OnlineClassifier
 from labeltree.estimators.label_tree import LabelTreeClassifier
@@ -100,7 +99,7 @@ class TextClassifier(TextPredictor):
         texts, weight = _checked(X, sample_weight)
         new = self._new()
         counted = texts if weight is None else texts[np.flatnonzero(weight)]
-        rows = new.features.fit(counted).transform(texts)
+        rows = new.features.fit(counted)._rows(texts, None)
         try:
             new.estimator.fit(rows, y, sample_weight=weight, verbose=verbose)
         except KeyboardInterrupt:
@@ -267,7 +266,7 @@ class TextClassifier(TextPredictor):
     @classmethod
     def _from_model(cls, model: TextModel) -> Self:
         """Make the estimator that has learned a model."""
-        clf = cls(clone(model.estimator), **model.features.get_params())
+        clf = cls(model.estimator._cloned(), **model.features.get_params())
         clf._fitted = model
         return clf
 
@@ -390,7 +389,7 @@ class TextClassifier(TextPredictor):
         names = TextFeatures._get_param_names()
         features = TextFeatures(**{name: getattr(self, name) for name in names})
         features._start()  # which refuses what is wrong with its parameters
-        model = TextModel(features, clone(estimator))
+        model = TextModel(features, estimator._cloned())
         model.estimator.begin_pass(again=False, more=self._expects_more)
         return model
 

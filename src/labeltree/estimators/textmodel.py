@@ -66,7 +66,7 @@ class TextModel:
         """Ask the classifier about texts; nobody learns meanwhile."""
         texts = Texts.of(X)
         with self.estimator._lock.reading:
-            return question(self.estimator, self.features.transform(texts))
+            return question(self.estimator, self.features._rows(texts, None))
 
     def compiled(self, keep: float) -> TextModel:
         """Return a smaller model that only predicts."""

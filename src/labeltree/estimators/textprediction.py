@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import NotFittedError
-from sklearn.utils.metaestimators import available_if
 
+from labeltree.conventions import Classifier, available_if
+from labeltree.data.texts import Texts
 from labeltree.estimators.base import OnlineClassifier
 from labeltree.estimators.explanation import Explanation, explain, named_parts, text_parts
 from labeltree.estimators.textmodel import TextModel
@@ -23,7 +22,7 @@ def _has(name: str) -> Callable[[TextPredictor], bool]:
     return lambda self: hasattr(classifier_of(self), name)
 
 
-class TextPredictor(ClassifierMixin, BaseEstimator):
+class TextPredictor(Classifier):
     """The part of a `TextClassifier` that predicts: it asks the classifier behind the features."""
 
     _fitted: TextModel
@@ -221,13 +220,15 @@ class TextPredictor(ClassifierMixin, BaseEstimator):
             parts, text_without = text_parts(x)
 
             def without(i: int) -> Any:
-                return features.transform([text_without(i)])
+                return features._rows(Texts.of([text_without(i)]), None)
 
         return explain(estimator.predict_topk, row, parts, without, int(k))
 
     def _require(self) -> TextModel:
         fitted: TextModel | None = self.__dict__.get("_fitted")
         if fitted is None:
+            from sklearn.exceptions import NotFittedError
+
             raise NotFittedError(
                 "this TextClassifier has learned nothing yet; call fit or partial_fit first"
             )

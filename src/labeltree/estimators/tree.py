@@ -9,15 +9,15 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_random_state
 
 from labeltree import _core
+from labeltree.conventions import check_random_state
 from labeltree.estimators.base import OnlineClassifier
 from labeltree.estimators.locking import reading
 from labeltree.estimators.prediction import NO_LABEL
 from labeltree.estimators.probabilities import BEST, sparse_table
 from labeltree.estimators.survey import Survey
+from labeltree.parameters import Interval
 from labeltree.treeview import NO_NODE, Tree
 from labeltree.validation import as_threads
 
@@ -79,18 +79,8 @@ class TreeClassifier(OnlineClassifier):
         path: list[int] = self._learner.path(self._matrix(X), 0)
         return path
 
-    def _repr_html_inner(self) -> str:
-        """Show in a notebook, below scikit-learn's diagram, the shape of a fitted tree."""
-        return str(super()._repr_html_inner()) + self._shape_html()
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
-        """Give notebooks that ask for several forms the same."""
-        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
-        if "text/html" in bundle:
-            bundle["text/html"] += self._shape_html()
-        return bundle
-
-    def _shape_html(self) -> str:
+    def _html_below(self) -> str:
+        """Return the shape of a fitted tree."""
         return self.tree_.to_html() if hasattr(self, "_learner") else ""
 
     def _measures(self) -> dict[str, NDArray[np.float64]]:

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import get_tags
 
 from labeltree import modelfile
 from labeltree.algorithms import DEFAULT_ALGORITHM, estimator_class, name_of, names
@@ -377,7 +376,7 @@ def require_algorithm(checkpoint: Path, algorithm: str) -> None:
 
 def takes_sets(clf: OnlineClassifier) -> bool:
     """Tell whether rows may have sets of labels."""
-    return bool(get_tags(clf).classifier_tags.multi_label)
+    return clf._takes_sets
 
 
 def _period(holdout: float) -> int:

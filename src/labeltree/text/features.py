@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from numbers import Integral
 from typing import Any, ClassVar, Self
@@ -9,13 +10,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_is_fitted
 
 from labeltree import _core
+from labeltree.conventions import Estimator, check_is_fitted
 from labeltree.data.rows import build_csr
 from labeltree.data.texts import Texts
+from labeltree.parameters import Interval
 
 MOST_NAMES = 1_000_000  # of features, that are kept
 _COUNT_BITS = 22  # of features' numbers, by which they are counted (core/document_counts.hpp)
@@ -24,7 +24,7 @@ _MOST = 16  # words or characters in a sequence: each order adds as many feature
 Arrays = dict[str, NDArray[Any]]
 
 
-class TextFeatures(TransformerMixin, BaseEstimator):
+class TextFeatures(Estimator):
     """Turns texts into sparse rows of hashed words and n-grams, weighed by tf-idf, online.
 
     Words are runs of letters, digits and marks, as Unicode has them, without their case;
@@ -150,7 +150,56 @@ class TextFeatures(TransformerMixin, BaseEstimator):
             The rows.
         """
         check_is_fitted(self)
+        self._require_sparse_output()
         return self._rows(Texts.of(X), None)
+
+    def fit_transform(self, X: Any, y: Any = None) -> sp.csr_matrix:
+        """Forget everything, count the texts, and return their rows.
+
+        Parameters
+        ----------
+        X : sequence of str, array, or column of pandas or Arrow
+            The texts.
+        y : object
+            Not used.
+
+        Returns
+        -------
+        csr_matrix of shape (n_texts, 2 ** hash_bits), of float32
+            The rows.
+        """
+        return self.fit(X, y).transform(X)
+
+    def set_output(self, *, transform: str | None = None) -> Self:
+        """Set what `transform` returns, as pipelines do for all of their steps.
+
+        Parameters
+        ----------
+        transform : str, optional
+            "default"; `transform` refuses to make anything else of sparse rows.
+
+        Returns
+        -------
+        self
+            The transformer.
+        """
+        if transform is not None:
+            self._sklearn_output_config = {"transform": transform}  # which `clone` copies
+        return self
+
+    def _require_sparse_output(self) -> None:
+        """Raise if rows are wanted in a form in which they would fill all memory."""
+        wanted = getattr(self, "_sklearn_output_config", {}).get("transform")
+        if wanted is None and "sklearn" in sys.modules:  # else nobody has set it there
+            from sklearn import get_config
+
+            wanted = get_config()["transform_output"]
+        if wanted not in (None, "default"):
+            raise ValueError(
+                f"the output of TextFeatures is to be {wanted!r}, expected 'default': it is a "
+                f"scipy sparse matrix of {2**self.hash_bits:,} columns; call "
+                "set_output(transform='default')"
+            )
 
     def named_row(self, text: str) -> tuple[sp.csr_matrix, dict[int, str]]:
         """Return the row of one text, and what its features are called.
@@ -391,7 +440,10 @@ class TextFeatures(TransformerMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn what this transformer takes."""
+        from sklearn.utils import TransformerTags
+
         tags = super().__sklearn_tags__()
+        tags.transformer_tags = TransformerTags()
         tags.input_tags.string = True
         tags.input_tags.two_d_array = False
         return tags
