@@ -11,6 +11,7 @@
 #include "bindings.hpp"
 #include "signals.hpp"
 #include "compressed.hpp"
+#include "survey.hpp"
 
 using namespace labeltree;
 
@@ -86,6 +87,10 @@ BoundLabelSets label_sets(In<std::int64_t> offset, In<std::uint32_t> id) {
     labels = std::max<std::size_t>(labels, std::size_t{id.data()[i]} + 1);
   }
   return {{offset.data(), id.data()}, offset.shape(0) - 1, labels, nb::make_tuple(offset, id)};
+}
+
+void require_sparse(const BoundMatrix& X) {
+  if (X.view.dense()) invalid("X is dense, expected sparse rows");
 }
 
 // Checked before scipy or scikit-learn, which trust them, see the arrays.
@@ -177,4 +182,30 @@ void bind_matrix(nb::module_& m) {
           },
           nb::arg("offset").noconvert(), nb::arg("id").noconvert())
       .def_ro("rows", &BoundLabelSets::rows);
+
+  m.def(
+      "has_unit_rows",
+      [](const BoundMatrix& X) {
+        const ReleasedGil released;
+        return has_unit_rows(X.view);
+      },
+      nb::arg("X"), "Whether all rows that are not empty have length one, to one percent.");
+  m.def(
+      "count_features",
+      [](const BoundMatrix& X) {
+        require_sparse(X);
+        const ReleasedGil released;
+        return count_features(X.view);
+      },
+      nb::arg("X"), "How many features sparse rows have between them.");
+  m.def(
+      "count_pairs",
+      [](const BoundMatrix& X, const BoundLabelSets& y, std::size_t labels) {
+        require_sparse(X);
+        require_learnable(X, y, std::nullopt, labels);
+        const ReleasedGil released;
+        return count_pairs(X.view, y.view, labels);
+      },
+      nb::arg("X"), nb::arg("y"), nb::arg("labels"),
+      "How many pairs of a feature and a label meet in a row; of sparse rows.");
 }

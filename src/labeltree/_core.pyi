@@ -54,6 +54,15 @@ class LabelSets:
     @property
     def rows(self) -> int: ...
 
+def has_unit_rows(X: Matrix) -> bool:
+    """Whether all rows that are not empty have length one, to one percent."""
+
+def count_features(X: Matrix) -> int:
+    """How many features sparse rows have between them."""
+
+def count_pairs(X: Matrix, y: LabelSets, labels: int) -> int:
+    """How many pairs of a feature and a label meet in a row; of sparse rows."""
+
 class Loss(enum.Enum):
     logistic = 0
 

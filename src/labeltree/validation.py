@@ -176,12 +176,3 @@ def has_counts(rows: Any) -> bool:
     """Tell whether all entries of sparse rows are whole numbers from 0: counts, or flags."""
     data = rows.data
     return bool(len(data) > 0 and data.min() >= 0 and np.all(data == np.floor(data)))
-
-
-def has_unit_rows(rows: Any) -> bool:
-    """Tell whether all rows that are not empty have length one, to one percent."""
-    with np.errstate(over="ignore"):
-        squares = rows.multiply(rows) if sp.issparse(rows) else np.square(rows)
-        squares = np.asarray(squares.sum(axis=1)).ravel()
-    squares = squares[squares > 0]
-    return bool(len(squares) > 0 and np.all(np.abs(squares - 1.0) < 0.02))

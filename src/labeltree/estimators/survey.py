@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from labeltree import _core
 from labeltree.labels import Kind, Label, Targets
-from labeltree.validation import as_matrix, has_counts, has_unit_rows
+from labeltree.validation import as_matrix, has_counts
 
 FIRST_ROWS = 1000  # of the first batch: settings of a stream are chosen from them
 _MOST = 2**24  # pairs of a feature and a label that are counted
@@ -101,7 +101,9 @@ class BatchSurvey:
     @property
     def has_unit_rows(self) -> bool:
         """Whether all rows have length one."""
-        return has_unit_rows(self._first)
+        batch = self._batch
+        matrix = batch.matrix if self._first is batch.rows else as_matrix(self._first)
+        return _core.has_unit_rows(matrix)
 
     @property
     def has_counts(self) -> bool:
@@ -117,8 +119,8 @@ class BatchSurvey:
     @property
     def features_seen(self) -> int:
         """How many features are in any row."""
-        rows = self._batch.rows
-        return len(np.unique(rows.indices)) if self.is_sparse else int(rows.shape[1])
+        matrix = self._batch.matrix
+        return _core.count_features(matrix) if self.is_sparse else matrix.cols
 
     @property
     def pairs(self) -> int | None:
@@ -126,15 +128,8 @@ class BatchSurvey:
         X, y = self._batch.rows, self._batch.targets
         if X.nnz * len(y.index) / len(y) > _MOST:
             return None
-        indices, width = X.indices, X.shape[1]
-        if width > X.nnz:  # a matrix takes memory for each of its columns, once it is transposed
-            seen, indices = np.unique(indices, return_inverse=True)
-            width = len(seen)
-        shape = (X.shape[0], width)
-        features = sp.csr_matrix((np.ones(X.nnz, dtype=bool), indices, X.indptr), shape=shape)
-        ones = np.ones(len(y.index), dtype=bool)
-        labels = sp.csr_matrix((ones, y.index, y.offset), shape=(len(y), len(y.distinct)))
-        return int((features.T @ labels).nnz)
+        sets = _core.LabelSets(y.offset, y.index.astype(np.uint32))
+        return _core.count_pairs(self._batch.matrix, sets, len(y.distinct))
 
 
 @dataclass(frozen=True)
@@ -188,7 +183,7 @@ class ShardSurvey:
             targets.kind,
             int(rows.shape[1]),
             sp.issparse(batch.rows),
-            has_unit_rows(batch.rows),
+            _core.has_unit_rows(batch.matrix),
             sp.issparse(batch.rows) and has_counts(batch.rows),
             len(targets),
             int(np.count_nonzero(sizes)),
