@@ -18,14 +18,16 @@ double logistic_travel(double a, double tau) {
     return tau * slope * (1.0 - tau * r * slope * (0.5 - tau * slope * (3.0 * r - 1.0) / 6.0));
   }
   const double q = a + ea + tau;
-  // Newton's method from the right of the root, where it converges monotonically:
-  // neither the first Euler step nor max(0, log q) lies left of it.
-  double z = std::min(a + tau * slope, std::max(0.0, std::log(std::max(q, 1.0))));
+  // Newton's method, which converges from the right of the root, and from anywhere comes there with its
+  // first step: from Taylor's polynomial of second order, or if tau is large from the right; neither
+  // the first Euler step nor max(0, log q) lies left of the root.
+  double z = tau < 1.0 ? a + tau * slope * (1.0 - 0.5 * tau * (1.0 - slope) * slope)
+                       : std::min(a + tau * slope, std::max(0.0, std::log(std::max(q, 1.0))));
   for (int i = 0; i < 50; ++i) {
     const double ez = std::exp(z);
     const double dz = (z + ez - q) / (1.0 + ez);
     z -= dz;
-    if (std::abs(dz) < 1e-9) break;
+    if (std::abs(dz) < 2e-5) break;  // what is left is less than its square
   }
   return z - a;
 }

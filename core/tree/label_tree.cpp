@@ -238,14 +238,13 @@ void LabelTree::add_places(std::span<const LabelId> y, Scratch& scratch) {
 
 // The true label learns even if it was missed. Of a set this would favour labels that are often
 // missed: nothing weighs against it when they should not be predicted.
-void LabelTree::add_missed(std::span<const LabelId> y, Scratch& scratch) const {
+void LabelTree::add_missed(std::span<const LabelId> y, Candidates& candidates,
+                           const Similar& similar) const {
   if (!params_.exclusive && !is_dual()) return;
-  Candidates& candidates = scratch.candidates[0];
   for (const LabelId label : y) {
     if (contains(candidates.labels, label) || read_relaxed(counts_[label]) == 0.0) continue;
     const auto lock = lock_index();
-    candidates.evidence[candidates.place(label)] =
-        prior(label, candidates.unfound, scratch.similar);
+    candidates.evidence[candidates.place(label)] = prior(label, candidates.unfound, similar);
   }
 }
 
@@ -254,6 +253,37 @@ void LabelTree::count_found(std::span<const LabelId> y, float weight, const Scra
     std::atomic_ref(sought_).fetch_add(weight, std::memory_order_relaxed);
     if (!contains(scratch.candidates[0].labels, label)) continue;
     std::atomic_ref(found_).fetch_add(weight, std::memory_order_relaxed);
+  }
+}
+
+std::size_t LabelTree::rows_at_once(std::size_t threads) const {
+  return keeps_candidates() ? looked_up_together : TreeLearner::rows_at_once(threads);
+}
+
+// Candidates of several rows are found in less time together.
+void LabelTree::before_rows(const Matrix& X, const LabelSets& y, const float* weight,
+                            std::span<const std::int64_t> rows, std::size_t first,
+                            Scratch& scratch) {
+  if (!keeps_candidates()) return;
+  scratch.examples.clear();
+  std::vector<std::uint32_t>& places = scratch.order;
+  places.clear();
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto row = static_cast<std::size_t>(rows[i]);
+    if (y[row].empty() || (weight != nullptr && weight[row] == 0.0f)) continue;
+    if (kept_.has(number(X, row, first + i))) continue;
+    bank_.encode(X, row, scratch.examples);
+    places.push_back(static_cast<std::uint32_t>(i));
+  }
+  if (places.empty()) return;
+  const std::shared_lock lock(growth_);
+  search(0, scratch);
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const auto row = static_cast<std::size_t>(rows[places[i]]);
+    look_up(0, i, y[row], weight == nullptr ? 1.0f : weight[row], scratch);
+    Candidates& candidates = scratch.candidates[i];
+    add_missed(y[row], candidates, scratch.similar);
+    kept_.keep(number(X, row, first + places[i]), candidates.labels, candidates.evidence);
   }
 }
 
@@ -278,7 +308,7 @@ void LabelTree::learn_set(std::span<const LabelId> y, float weight, bool ranked,
       note_confidence(y, weight, scratch);
     }
     if (is_first) count_found(y, weight, scratch);
-    add_missed(y, scratch);
+    add_missed(y, candidates, scratch.similar);
     kept_.keep(scratch.row, candidates.labels, candidates.evidence);
   }
   make_places(y, lock, scratch);

@@ -89,6 +89,9 @@ class LabelTree : public TreeLearner {
   void start_pass(bool again, std::size_t rows, bool more) override;
   void set_labels(std::size_t labels) override;
   void learn_set(std::span<const LabelId> y, float weight, bool ranked, Scratch& scratch) override;
+  std::size_t rows_at_once(std::size_t threads) const override;
+  void before_rows(const Matrix& X, const LabelSets& y, const float* weight,
+                   std::span<const std::int64_t> rows, std::size_t first, Scratch& scratch) override;
   void after_row(const Matrix& X, std::size_t row, std::span<const LabelId> y, float weight,
                  Scratch& scratch) override;
   void rank(std::size_t k, Scratch& scratch) const override;
@@ -101,13 +104,19 @@ class LabelTree : public TreeLearner {
   static constexpr std::uint32_t none = 0xffffffffu;
   static constexpr std::size_t usual = 5;    // labels asked for: fewer take the same search
   static constexpr std::uint64_t joining = 2;  // passes before late rows are learned
+  static constexpr std::size_t looked_up_together = 64;  // rows; Python cuts passes between them
   static constexpr int replays = 2;            // of old rows, for each new one of a stream
 
   bool is_late(std::size_t row) const;
   bool is_held_back(std::size_t row) const { return more_ && again_ < joining && is_late(row); }
   bool is_new(std::size_t row) const { return !again_ || (again_ <= joining && is_late(row)); }
+  // Whether rows are looked up that will come again, by trees and an index that no longer change.
+  bool keeps_candidates() const { return again_ && kept_.rows() > 0 && params_.scorers; }
   void gather(std::size_t k, std::span<const LabelId> without, float weight,
               Scratch& scratch) const;
+  void search(std::size_t k, Scratch& scratch) const;
+  void look_up(std::size_t k, std::size_t example, std::span<const LabelId> without, float weight,
+               Scratch& scratch) const;
   // Whether a wider search finds the same of a label as a narrow one: the tree decides alone.
   bool finds_the_same() const {
     return !params_.exclusive && !params_.scorers && trees_.size() == 1 &&
@@ -117,7 +126,7 @@ class LabelTree : public TreeLearner {
   std::shared_lock<ShortLock> lock_index() const;
   float prior(LabelId label, float unfound, const Similar& similar) const;
   void count_found(std::span<const LabelId> y, float weight, const Scratch& scratch);
-  void add_missed(std::span<const LabelId> y, Scratch& scratch) const;
+  void add_missed(std::span<const LabelId> y, Candidates& candidates, const Similar& similar) const;
   void learn_again(const Reservoir::Row& row, Scratch& scratch);
   std::vector<ChoiceTree> make_trees() const;
   bool regrows() const;

@@ -19,6 +19,12 @@ constexpr float gap = 1.0f;  // how much less probable than the last found a lab
 // index say for each. `without` is for one example only.
 void LabelTree::gather(std::size_t k, std::span<const LabelId> without, float weight,
                        Scratch& scratch) const {
+  search(k, scratch);
+  for (std::size_t i = 0; i < scratch.examples.size(); ++i) look_up(k, i, without, weight, scratch);
+}
+
+// What the trees find, and how much more they say for it than for what they do not find.
+void LabelTree::search(std::size_t k, Scratch& scratch) const {
   const std::size_t examples = scratch.examples.size();
   scratch.candidates.resize(std::max(scratch.candidates.size(), examples));
   for (std::size_t i = 0; i < examples; ++i) scratch.candidates[i].clear();
@@ -54,21 +60,25 @@ void LabelTree::gather(std::size_t k, std::span<const LabelId> without, float we
       }
     }
   }
+}
+
+// Adds to what the trees have found for an example what the index finds, and says for each. Of the labels
+// in `without` it is taken out of the index, where it has the given weight.
+void LabelTree::look_up(std::size_t k, std::size_t example, std::span<const LabelId> without,
+                        float weight, Scratch& scratch) const {
   const auto lock = lock_index();
-  for (std::size_t i = 0; i < examples; ++i) {
-    Candidates& candidates = scratch.candidates[i];
-    if (params_.index_length > 0) {
-      LabelIndex::forget(scratch.similar);
-      index_.find(scratch.examples[i], std::max(k, params_.index_candidates), without, weight,
-                  scratch.similar);
-      for (const Similar::Near& near : scratch.similar.near) {
-        if (read_relaxed(counts_[near.label]) > 0.0) candidates.place(near.label);
-      }
+  Candidates& candidates = scratch.candidates[example];
+  if (params_.index_length > 0) {
+    LabelIndex::forget(scratch.similar);
+    index_.find(scratch.examples[example], std::max(k, params_.index_candidates), without, weight,
+                scratch.similar);
+    for (const Similar::Near& near : scratch.similar.near) {
+      if (read_relaxed(counts_[near.label]) > 0.0) candidates.place(near.label);
     }
-    for (std::size_t c = 0; c < candidates.labels.size(); ++c) {
-      candidates.evidence[c] = params_.tree_weight * candidates.evidence[c] +
-                               prior(candidates.labels[c], candidates.unfound, scratch.similar);
-    }
+  }
+  for (std::size_t c = 0; c < candidates.labels.size(); ++c) {
+    candidates.evidence[c] = params_.tree_weight * candidates.evidence[c] +
+                             prior(candidates.labels[c], candidates.unfound, scratch.similar);
   }
 }
 

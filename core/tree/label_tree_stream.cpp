@@ -41,7 +41,7 @@ void LabelTree::learn_again(const Reservoir::Row& old, Scratch& scratch) {
   const Reservoir::Content& row = *old.content;
   std::shared_lock lock(growth_);
   gather(0, row.labels, row.weight, scratch);
-  add_missed(row.labels, scratch);
+  add_missed(row.labels, scratch.candidates[0], scratch.similar);
   make_places(row.labels, lock, scratch);
   if (is_dual()) {
     scratch.pairs.assign(old.pairs);

@@ -81,7 +81,7 @@ void TreeLearner::learn(const Matrix& X, const LabelSets& y, const float* weight
                         const std::int64_t* order, std::size_t n, std::size_t threads,
                         LabelId* predicted, float* probability, const StopRequested& stop) {
   if (!learns_together()) threads = 1;
-  const std::size_t together = threads == 1 ? 1 : 8;  // rows that a thread takes at once
+  const std::size_t together = rows_at_once(threads);
   std::atomic<std::size_t> next = 0;
   std::atomic<bool> stopped = false;
   const std::uint64_t before = examples();
@@ -92,7 +92,9 @@ void TreeLearner::learn(const Matrix& X, const LabelSets& y, const float* weight
       if (thread == 0 && stop()) stopped = true;
       const std::size_t begin = stopped ? n : next.fetch_add(together);
       if (begin >= n) return;
-      for (std::size_t i = begin; i < std::min(begin + together, n); ++i) {
+      const std::size_t end = std::min(begin + together, n);
+      before_rows(X, y, weight, {order + begin, end - begin}, begin, *loan);
+      for (std::size_t i = begin; i < end; ++i) {
         const auto row = static_cast<std::size_t>(order[i]);
         if (i + 2 < n) {
           prefetch_row(X, static_cast<std::size_t>(order[i + 1]),

@@ -105,6 +105,15 @@ class TreeLearner : public Learner {
   // Learns an example of one label. `seen` tells whether the label was learned before.
   virtual void learn_one(LabelId /*y*/, float /*weight*/, bool /*seen*/, Scratch& /*scratch*/) {}
 
+  // How many rows a thread learns one after the other before it takes others.
+  virtual std::size_t rows_at_once(std::size_t threads) const { return threads == 1 ? 1 : 8; }
+
+  // Called before a thread learns these rows; `first` is the place of the first in the order that is
+  // learned now.
+  virtual void before_rows(const Matrix& /*X*/, const LabelSets& /*y*/, const float* /*weight*/,
+                           std::span<const std::int64_t> /*rows*/, std::size_t /*first*/,
+                           Scratch& /*scratch*/) {}
+
   // Called after a row was learned.
   virtual void after_row(const Matrix& /*X*/, std::size_t /*row*/, std::span<const LabelId> /*y*/,
                          float /*weight*/, Scratch& /*scratch*/) {}

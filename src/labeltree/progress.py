@@ -114,6 +114,7 @@ class Meter:
     """
 
     PARTS = 20  # of a pass, after each of which the line is written anew
+    TOGETHER = 64  # rows that the core looks up at once: parts end where these do
     WIDTH = 24
 
     def __init__(self, passes: int, rows: int, verbose: int) -> None:
@@ -126,7 +127,9 @@ class Meter:
         """Cut a pass into parts that are learned one after the other."""
         if not self._verbose:
             return [order]
-        return [part for part in np.array_split(order, self.PARTS) if len(part)]
+        ends = len(order) * np.arange(1, self.PARTS) // self.PARTS
+        ends = ends // self.TOGETHER * self.TOGETHER
+        return [part for part in np.split(order, ends) if len(part)]
 
     def advance(self, rows: int, progress: Progress) -> None:
         """Show that so many more rows were learned."""

@@ -6,6 +6,7 @@ import json
 import numpy as np
 import pytest
 import scipy.sparse as sp
+import scipy.sparse.linalg
 
 from labeltree import LabelTreeClassifier
 from labeltree.estimators import ESTIMATORS, load
@@ -132,3 +133,19 @@ def test_sets_are_learned_in_one_order():
     y, same = Targets.parse([{0, 8}, {"b", "a", 1}]), Targets.parse([{8, 0}, {1, "a", "b"}])
     assert y.by_appearance() == same.by_appearance() == [0, 8, 1, "a", "b"]
     np.testing.assert_array_equal(y.index, same.index)
+
+
+def test_parts_of_a_pass_end_where_rows_end_that_are_looked_up_together():
+    # In so small a table scorers share lines with trees: whose candidates are looked up when matters.
+    random = np.random.default_rng(0)
+    X = sp.random(1500, 400, 0.03, format="csr", dtype=np.float32, random_state=0)
+    X = sp.csr_matrix(X / np.maximum(sp.linalg.norm(X, axis=1), 1e-9)[:, None])
+    y = random.integers(0, 90, 1500)
+    states = []
+    for verbose in (0, 1):
+        clf = LabelTreeClassifier(layout="hashed", bits=10, random_state=0)
+        clf.fit(X, y, verbose=verbose)
+        assert clf.index_length_ > 0
+        states.append(clf._learner.state())
+    for name, array in states[0].items():
+        np.testing.assert_array_equal(array, states[1][name], err_msg=name)
