@@ -338,6 +338,8 @@ void LabelIndex::visit_state(StateVisitor& state, std::size_t labels) {
   std::vector<std::uint32_t> slot, size, label;
   std::vector<float> sum;
   if (!state.restoring()) {
+    label.reserve(postings_);
+    sum.reserve(postings_);
     visit_lists([&](std::size_t i, const std::vector<Posting>& list) {
       slot.push_back(static_cast<std::uint32_t>(i));
       size.push_back(static_cast<std::uint32_t>(list.size()));
@@ -347,8 +349,8 @@ void LabelIndex::visit_state(StateVisitor& state, std::size_t labels) {
       }
     });
   }
-  state.array("index_label", label);
-  state.array("index_sum", sum);
+  state.made("index_label", label);
+  state.made("index_sum", sum);
   state.array("index_slot", slot);
   state.array("index_size", size);
   state.array("index_squared_norm", squared_norm_);

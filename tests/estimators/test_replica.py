@@ -97,6 +97,38 @@ def test_changes_of_a_learner_are_those_of_its_table(cls, params):
     assert len(expected.number)
 
 
+def test_rows_that_are_not_there_any_more_have_changed_to_zeros():
+    clf = LabelTreeClassifier(random_state=0, layout="hashed", bits=10).fit(X[:100], y[:100])
+    table = clf._arrangement().table(clf._learner.state())
+    first, second = table.ranges([int(table.number[4]), 2**62])
+    changed = second.changed_since(table)
+    np.testing.assert_array_equal(changed.number, first.number)
+    assert not changed.value.any()
+    assert second.updated([first]).changed_since(table).number.size == 0
+    with_more = clf._arrangement().table({**table.state, "weights_row": table.number + 1})
+    writer = TableWriter(table.lane, table.has_sums, None)
+    clf._learner.changed_weights(with_more.rows, table.lane, table.has_sums, writer.write)
+    found, expected = writer.table(), table.changed_since(with_more)
+    np.testing.assert_array_equal(found.number, expected.number)
+    np.testing.assert_array_equal(found.value, expected.value)
+
+
+@pytest.mark.parametrize("layout", ["dense", "hashed"])
+def test_learners_exchange_their_weights(layout):
+    clf = LabelTreeClassifier(random_state=0, layout=layout).fit(X, y)
+    expected = clf._learner.state()
+    other = clf._make_learner()
+    other.exchange_weights(clf._learner)
+    rest = clf._learner.state()
+    assert not rest["weights"].size
+    clf._learner.exchange_weights(other)
+    for name, array in clf._learner.state().items():
+        np.testing.assert_array_equal(array, expected[name])
+    strange = OneAgainstAllClassifier(layout="dense").fit(X[:, :5], y)._learner
+    with pytest.raises(ValueError, match="other parameters"):
+        strange.exchange_weights(other)
+
+
 def test_changes_of_a_learner_that_does_not_fit_are_refused():
     clf = LabelTreeClassifier(random_state=0, layout="dense").fit(X[:100], y[:100])
     nothing = np.zeros(0, np.uint64), np.zeros(0, np.float32)

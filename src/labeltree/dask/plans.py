@@ -13,9 +13,10 @@ import numpy as np
 
 from labeltree.dask.cluster import Cluster
 from labeltree.dask.compat import Future
-from labeltree.dask.memory import gives_back
+from labeltree.dask.memory import gives_back, local_folder
+from labeltree.dask.parcel import Parcel
 from labeltree.dask.partitions import Partitions
-from labeltree.dask.rows import Rows, deal, gather, local_folder, numbered
+from labeltree.dask.rows import Rows, deal, gather, numbered
 from labeltree.dask.shard import Shard, put_together
 from labeltree.dask.tally import Tally
 from labeltree.estimators import (
@@ -28,7 +29,6 @@ from labeltree.estimators import (
 from labeltree.estimators.replica import Replica
 from labeltree.estimators.survey import ShardSurvey
 from labeltree.labels import Label, Targets
-from labeltree.merging.weighttable import WeightTable
 
 Model = TypeVar("Model", bound=OnlineClassifier)
 
@@ -175,8 +175,8 @@ class Taught:
     """What a shard has taught, its weights in ranges."""
 
     model: LabelTreeClassifier
-    parts: list[WeightTable]
-    known: dict[str, Any]
+    parts: list[Parcel]
+    known: Parcel
 
 
 @gives_back
@@ -184,7 +184,7 @@ def learn(
     replica: Replica[LabelTreeClassifier],
     shard: Rows,
     place: tuple[int, int, int, int],
-    known: dict[str, Any] | None,
+    known: Parcel | None,
 ) -> Taught | None:
     """Learn a shard in one pass.
 
@@ -200,10 +200,11 @@ def learn(
         shards=shards,
         number=number,
         passes=passes,
-        known=known,
+        known=known.arrays if known else None,
         folder=local_folder(),
     )
-    return Taught(learned.model, learned.moves.ranges(replica.ends(shards)), learned.known)
+    parts = [Parcel(part.state) for part in learned.moves.ranges(replica.ends(shards))]
+    return Taught(learned.model, parts, Parcel(learned.known))
 
 
 def rest_of(taught: Taught | None) -> LabelTreeClassifier | None:
@@ -211,12 +212,12 @@ def rest_of(taught: Taught | None) -> LabelTreeClassifier | None:
     return taught.model if taught else None
 
 
-def part_of(taught: Taught | None, part: int) -> WeightTable | None:
+def part_of(taught: Taught | None, part: int) -> Parcel | None:
     """Return one range of the weights that a shard has moved."""
     return taught.parts[part] if taught else None
 
 
-def known_of(taught: Taught | None) -> dict[str, Any] | None:
+def known_of(taught: Taught | None) -> Parcel | None:
     """Return what is known of the rows of a shard."""
     return taught.known if taught else None
 
@@ -230,20 +231,23 @@ def merge_rests(
     return some[0] if len(some) == 1 else merge(some, base=base.model)
 
 
+@gives_back
 def merge_range(
-    base: Replica[LabelTreeClassifier], part: int, moves: Sequence[WeightTable | None]
-) -> WeightTable:
+    base: Replica[LabelTreeClassifier], part: int, moves: Sequence[Parcel | None]
+) -> Parcel:
     """Return how one range of the weights moves, of how it moved for each shard."""
     nothing = base.weights.ranges([0])[0]
-    some = [nothing if each is None else each for each in moves]
-    return base.merged(part, len(moves), some, local_folder())
+    some = [nothing if each is None else base.weights.like(each.arrays) for each in moves]
+    return Parcel(base.merged(part, len(moves), some, local_folder()).state)
 
 
+@gives_back
 def moved(
-    base: Replica[LabelTreeClassifier], model: LabelTreeClassifier, moves: Sequence[WeightTable]
+    base: Replica[LabelTreeClassifier], model: LabelTreeClassifier, moves: Sequence[Parcel]
 ) -> Replica[LabelTreeClassifier]:
     """Return the replica that has learned what all have."""
-    return base.moved(model, moves, local_folder())
+    tables = [base.weights.like(each.arrays) for each in moves]
+    return base.moved(model, tables, local_folder())
 
 
 def by_labels(cluster: Cluster, estimator: OneAgainstAllClassifier, parts: Partitions) -> Any:

@@ -67,7 +67,7 @@ class Replica(Generic[Model]):
 
     def __sizeof__(self) -> int:
         """Return about how many bytes it takes, by which workers are told what they hold."""
-        return 1000 + (0 if is_mapped(self.weights) else self.weights.nbytes)
+        return 1000 + (0 if is_mapped(self.weights.value) else self.weights.nbytes)
 
     @classmethod
     def of(cls, model: Model) -> Self:
@@ -109,11 +109,8 @@ class Replica(Generic[Model]):
         Learned
             For `merge` and `moved`.
         """
-        new = self.whole()
-        new._go_through(blocks, rows, shard, shards, number, passes, known)
-        if known is not None:
-            let_arrays_go(known.values())
-        found = in_files(new.known_rows(), folder) if number + 1 < passes else {}
+        new = self.whole(known)
+        new._go_through(blocks, rows, shard, shards, number, passes)
         moves = self._writer(folder)
         base = self.weights
 
@@ -122,8 +119,10 @@ class Replica(Generic[Model]):
             let_go(base)
 
         new._learner.changed_weights(base.rows, base.lane, base.has_sums, write)
+        new._make_learner().exchange_weights(new._learner)  # gives up what is large
+        found = in_files(new.known_rows(), folder) if number + 1 < passes else {}
         rest = _empty_of_rows(new._learner.state(weights=False))
-        new._take(new._make_learner())  # gives up what is large before there is another
+        new._take(new._make_learner())
         new._learner.restore(rest)
         return Learned(new, moves.table(), found)
 
@@ -165,9 +164,12 @@ class Replica(Generic[Model]):
         model._learner.begin_pass(again=False)
         return model
 
-    def whole(self) -> Model:
-        """Return the model with its weights."""
+    def whole(self, known: State | None = None) -> Model:
+        """Return the model with its weights, and with what is known of rows, if it is given."""
         whole = self.model._restored(self.model._learner.state())
+        if known is not None:  # first, as it takes memory twice
+            whole._learner.restore_rows(known)
+            let_arrays_go(known.values())
         for piece, _ in self.weights.pieces([]):
             whole._learner.put_weights(piece.rows, piece.lane, piece.has_sums)
             let_go(piece)
