@@ -16,17 +16,19 @@ SETS = [[int(label), 100 + int(label) % 3] for label in y]
 SHARDS = slice(0, 300), slice(300, 700), slice(700, 900)
 
 
-def learn(replica, X, y, known=None, **at):
-    return replica.learn([Block(X, y, None)], len(y), known=known, **at)
+def learn(replica, X, y, known=None, left=None, **at):
+    return replica.learn([Block(X, y, None)], len(y), known=known, left=left, **at)
 
 
 ROW = np.array([1, 2, 3, 4], np.float32)  # two weights and their gradient sums
 
 
+@pytest.mark.parametrize("leaves", ["nobody", "some", "all"])
 @pytest.mark.parametrize("layout", ["dense", "hashed"])
 @pytest.mark.parametrize("labels", ["single", "sets"])
-def test_replicas_learn_what_whole_models_learn_to_the_last_bit(labels, layout):
+def test_replicas_learn_what_whole_models_learn_to_the_last_bit(labels, layout, leaves):
     given = y if labels == "single" else SETS
+    left = [None] * 3
     clf = LabelTreeClassifier(random_state=0, layout=layout)
     model = clf.begin([clf.survey(X[part], given[part]) for part in SHARDS])
     replica = Replica.of(model)
@@ -41,9 +43,16 @@ def test_replicas_learn_what_whole_models_learn_to_the_last_bit(labels, layout):
         model = merge(whole, base=model)
 
         learned = [
-            learn(replica, X[part], given[part], shard=i, known=known[i], **at)
+            learn(replica, X[part], given[part], shard=i, known=known[i], left=left[i], **at)
             for i, part in enumerate(SHARDS)
         ]
+        assert all(each is None or each.take() is None for each in left)
+        if leaves != "nobody":
+            left = [each.left for each in learned]
+            assert all(each.__sizeof__() > 1000 for each in left if each)
+        if leaves == "some" and number == 0:
+            assert left[1].take() is not None
+            left[2] = None
         known = [each.known for each in learned]
         ranges = [each.moves.ranges(replica.ends(2)) for each in learned]
         moves = [replica.merged(i, 2, [own[i] for own in ranges]) for i in range(2)]

@@ -26,7 +26,7 @@ from labeltree.estimators import (
     OnlineClassifier,
     merge,
 )
-from labeltree.estimators.replica import Replica
+from labeltree.estimators.replica import Left, Replica
 from labeltree.estimators.survey import ShardSurvey
 from labeltree.labels import Label, Targets
 
@@ -176,7 +176,23 @@ class Taught:
 
     model: LabelTreeClassifier
     parts: list[Parcel]
-    known: Parcel
+    known: Known
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of the rows of a shard, and, as long as it stays where it is, the weights."""
+
+    rows: Parcel
+    left: Left | None
+
+    def __sizeof__(self) -> int:
+        """Return about how many bytes it takes, by which workers are told what they hold."""
+        return self.rows.__sizeof__() + (self.left.__sizeof__() if self.left else 0)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return it without the weights: where a worker is lost, they come from the replica."""
+        return Known, (self.rows, None)
 
 
 @gives_back
@@ -184,7 +200,7 @@ def learn(
     replica: Replica[LabelTreeClassifier],
     shard: Rows,
     place: tuple[int, int, int, int],
-    known: Parcel | None,
+    known: Known | None,
 ) -> Taught | None:
     """Learn a shard in one pass.
 
@@ -200,11 +216,12 @@ def learn(
         shards=shards,
         number=number,
         passes=passes,
-        known=known.arrays if known else None,
+        known=known.rows.arrays if known else None,
+        left=known.left if known else None,
         folder=local_folder(),
     )
     parts = [Parcel(part.state) for part in learned.moves.ranges(replica.ends(shards))]
-    return Taught(learned.model, parts, Parcel(learned.known))
+    return Taught(learned.model, parts, Known(Parcel(learned.known), learned.left))
 
 
 def rest_of(taught: Taught | None) -> LabelTreeClassifier | None:
@@ -217,7 +234,7 @@ def part_of(taught: Taught | None, part: int) -> Parcel | None:
     return taught.parts[part] if taught else None
 
 
-def known_of(taught: Taught | None) -> Parcel | None:
+def known_of(taught: Taught | None) -> Known | None:
     """Return what is known of the rows of a shard."""
     return taught.known if taught else None
 
