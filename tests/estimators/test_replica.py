@@ -16,8 +16,10 @@ SETS = [[int(label), 100 + int(label) % 3] for label in y]
 SHARDS = slice(0, 300), slice(300, 700), slice(700, 900)
 
 
-def learn(replica, X, y, known=None, left=None, **at):
-    return replica.learn([Block(X, y, None)], len(y), known=known, left=left, **at)
+def learn(replica, X, y, known=None, left=None, *, number, **at):
+    numbers = number if isinstance(number, range) else range(number, number + 1)
+    block = Block(X, y, None)
+    return replica.learn(lambda _: [block], len(y), known=known, left=left, numbers=numbers, **at)
 
 
 ROW = np.array([1, 2, 3, 4], np.float32)  # two weights and their gradient sums
@@ -61,6 +63,24 @@ def test_replicas_learn_what_whole_models_learn_to_the_last_bit(labels, layout, 
         replica = replica.moved(rest, moves)
     same(replica.ended(), model.ended())
     assert replica.ended().score(X, given) > (0.9 if labels == "single" else 0.7)
+
+
+@pytest.mark.parametrize("update", ["adaptive", "dual"])
+def test_passes_that_are_not_merged_are_those_of_one_model(update):
+    given = y if update == "adaptive" else SETS
+    clf = LabelTreeClassifier(random_state=0, update=update)
+    model = clf.begin([clf.survey(X, given)])
+    replica = Replica.of(model)
+    at = {"shard": 1, "shards": 2, "passes": 3}
+    known = None
+    for number in range(3):
+        model = model.learn_shard(X, given, number=number, known=known, **at)
+        known = model.known_rows()
+    first = learn(replica, X, given, number=range(1), **at)
+    replica = replica.moved(first.model, [first.moves])
+    later = learn(replica, X, given, first.known, first.left, number=range(1, 3), **at)
+    same(replica.moved(later.model, [later.moves]).whole(), merge([model], base=model))
+    assert later.left is None  # nothing comes after it
 
 
 def test_what_workers_send_is_what_has_changed():

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, TypeVar
 
 import numpy as np
@@ -48,7 +49,7 @@ def fit(cluster: Cluster, estimator: OnlineClassifier, parts: Partitions) -> Any
 
 
 def by_rows(cluster: Cluster, estimator: LabelTreeClassifier, parts: Partitions) -> Any:
-    """Begin everywhere with one model, learn rows where they are, and merge after each pass.
+    """Begin everywhere with one model, learn rows where they are, and merge after some passes.
 
     Every worker has a replica of the model, and learns its shard. Weights are merged in as many
     ranges as there are shards, each on a worker of its own, which gets what the others have
@@ -64,15 +65,15 @@ def by_rows(cluster: Cluster, estimator: LabelTreeClassifier, parts: Partitions)
         cluster.submit("passes", passes_of, first, 1 if dealt else len(shards))
     )
     replicas, known = [first] * len(shards), [None] * len(shards)
-    for number in range(passes):
-        name = f"pass-{number + 1}"
+    for numbers in rounds(passes, dealt):
+        name = f"pass-{numbers.stop}"
         learned = [
             cluster.submit(
                 f"learn-{name}",
                 learn,
                 replicas[i],
                 shards[i],
-                (i, len(shards), number, passes),
+                (i, len(shards), numbers, passes),
                 known[i],
                 worker=i,
             )
@@ -89,7 +90,9 @@ def by_rows(cluster: Cluster, estimator: LabelTreeClassifier, parts: Partitions)
             cluster.submit(f"known-{name}", known_of, one, worker=i)
             for i, one in enumerate(learned)
         ]
-        rest = cluster.submit(f"merge-rest-{name}", merge_rests, rests, replicas[0], worker=0)
+        rest = cluster.submit(
+            f"merge-rest-{name}", merge_rests, rests, replicas[-1], worker=len(shards) - 1
+        )
         moves = [
             cluster.submit(
                 f"merge-{name}",
@@ -166,8 +169,17 @@ def begin(
 
 def passes_of(replica: Replica[LabelTreeClassifier], shards: int) -> int:
     """Return how often a model goes through the rows: with many shards it learns less in a pass."""
-    model = replica.model
-    return model.n_passes_ + shards // 4 * (2 if model.scorer_update_ == "dual" else 1)
+    return replica.model.n_passes_ + shards // 4 * 2
+
+
+def rounds(passes: int, dealt: bool) -> list[range]:
+    """Return the numbers of passes between which models are merged.
+
+    That is after the first, in which a model finds most of what it knows, and then every two; after
+    each where shards have labels of their own.
+    """
+    ends = [*range(1, passes, 1 if dealt else 2), passes]
+    return [range(begin, end) for begin, end in pairwise([0, *ends])]
 
 
 @dataclass(frozen=True)
@@ -199,22 +211,23 @@ class Known:
 def learn(
     replica: Replica[LabelTreeClassifier],
     shard: Rows,
-    place: tuple[int, int, int, int],
+    place: tuple[int, int, range, int],
     known: Known | None,
 ) -> Taught | None:
-    """Learn a shard in one pass.
+    """Learn a shard until models are merged.
 
-    `place` is the shard's number, how many there are, the number of the pass, and how many.
+    `place` is the shard's number, how many there are, the numbers of the passes, and how many there
+    are in all.
     """
     if not len(shard):
         return None
-    own, shards, number, passes = place
+    own, shards, numbers, passes = place
     learned = replica.learn(
-        numbered(shard, None if replica.model.shuffle is False else (own, number)),
+        lambda number: numbered(shard, None if replica.model.shuffle is False else (own, number)),
         len(shard),
         shard=own,
         shards=shards,
-        number=number,
+        numbers=numbers,
         passes=passes,
         known=known.rows.arrays if known else None,
         left=known.left if known else None,

@@ -6,7 +6,7 @@ are learned: what it began with, and what has changed, are in files if they are 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Self, TypeVar
 
@@ -53,7 +53,7 @@ class Left:
 
 @dataclass(frozen=True)
 class Learned(Generic[Model]):
-    """What a shard has taught a replica in one pass.
+    """What a shard has taught a replica until models are merged.
 
     Attributes
     ----------
@@ -114,29 +114,32 @@ class Replica(Generic[Model]):
 
     def learn(
         self,
-        blocks: Iterable[Block],
+        blocks: Callable[[int], Iterable[Block]],
         rows: int,
         *,
         shard: int,
         shards: int,
-        number: int,
+        numbers: range,
         passes: int,
         known: State | None,
         left: Left | None = None,
         folder: str | None = None,
     ) -> Learned[Model]:
-        """Learn a shard in one pass; the replica stays what it is.
+        """Learn a shard in some passes; the replica stays what it is.
 
         Parameters
         ----------
-        blocks : iterable of Block
-            The rows of the shard, as many as are to be in memory at a time, in any order.
+        blocks : callable
+            Returns, for the number of a pass, the rows of the shard as an iterable of `Block`: as
+            many as are to be in memory at a time, in any order.
         rows : int
             How many there are in all blocks.
-        shard, shards, number, passes, known
+        numbers : range
+            Of the passes.
+        shard, shards, passes, known
             As for `ShardedClassifier.learn_shard`.
         left : Left, optional
-            What the shard's pass before, whose moves came to this replica last, has left.
+            What the shard's passes before, whose moves came to this replica last, has left.
         folder : str, optional
             Where to put files.
 
@@ -146,7 +149,8 @@ class Replica(Generic[Model]):
             For `merge` and `moved`.
         """
         new = self.whole(known, left)
-        new._go_through(blocks, rows, shard, shards, number, passes)
+        for number in numbers:
+            new._go_through(blocks(number), rows, shard, shards, number, passes)
         moves = self._writer(folder)
         base = self.weights
 
@@ -155,7 +159,7 @@ class Replica(Generic[Model]):
             let_go(base)
 
         new._learner.changed_weights(base.rows, base.lane, base.has_sums, write)
-        changed, more = moves.table(), number + 1 < passes
+        changed, more = moves.table(), numbers.stop < passes
         weights = new._make_learner()
         weights.exchange_weights(new._learner)
         size = max(self.weights.nbytes, changed.nbytes)
