@@ -366,6 +366,7 @@ void LabelIndex::visit_state(StateVisitor& state, std::size_t labels) {
     require(size[i] <= label.size() - next, "the saved index is too short");
     require(size[i] <= length_, "the saved index has a list that is too long");
     std::vector<Posting>& list = list_to_add_to(slot[i]);
+    list.reserve(size[i]);
     for (std::uint32_t j = 0; j < size[i]; ++j, ++next) {
       require(label[next] < labels, "the saved index has a label that does not exist");
       list.push_back({label[next], sum[next]});

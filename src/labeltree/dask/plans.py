@@ -90,9 +90,7 @@ def by_rows(cluster: Cluster, estimator: LabelTreeClassifier, parts: Partitions)
             cluster.submit(f"known-{name}", known_of, one, worker=i)
             for i, one in enumerate(learned)
         ]
-        rest = cluster.submit(
-            f"merge-rest-{name}", merge_rests, rests, replicas[-1], worker=len(shards) - 1
-        )
+        rest = cluster.submit(f"merge-rest-{name}", merge_rests, rests, replicas[0], worker=0)
         moves = [
             cluster.submit(
                 f"merge-{name}",
