@@ -46,6 +46,12 @@ class StateVisitor {
   virtual void array(const std::string& name, std::vector<std::uint32_t>& values) = 0;
   virtual void array(const std::string& name, std::vector<std::uint64_t>& values) = 0;
 
+  // An array that was made for this call alone: who saves it may keep its memory.
+  virtual void made(const std::string& name, std::vector<float>& values) { array(name, values); }
+  virtual void made(const std::string& name, std::vector<std::uint32_t>& values) {
+    array(name, values);
+  }
+
   // Numbers of which each is larger than the one before.
   virtual void ascending(const std::string& name, std::vector<std::uint64_t>& values) = 0;
 

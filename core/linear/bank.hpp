@@ -120,6 +120,8 @@ class Bank {
   std::size_t slots() const { return slots_; }  // that features may have in an Example
 
   void visit_state(StateVisitor& state, const std::string& prefix = "");
+  // Takes the weights of a bank with the same parameters, and gives it its own, of as many models.
+  void exchange_weights(Bank& other);
 
  private:
   std::size_t slot(std::uint64_t feature) const;

@@ -1,5 +1,7 @@
 // What is saved of a bank, and how it is restored; in the form that learns, and in that for prediction.
+#include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "linear/bank.hpp"
@@ -40,6 +42,19 @@ void Bank::visit_state(StateVisitor& state, const std::string& prefix) {
     weights.visit_state(state, prefix + "weights");
   });
   if (indicator_weights_) indicator_weights_->visit_state(state, prefix + "indicator_weights");
+}
+
+void Bank::exchange_weights(Bank& other) {
+  const BankParams &mine = params_, &others = other.params_;
+  const bool alike = mine.layout == others.layout && mine.bits == others.bits &&
+                     mine.features == others.features && mine.indicators == others.indicators &&
+                     mine.frozen == others.frozen && mine.gradient_sums == others.gradient_sums;
+  StateVisitor::require(alike, "the weights are of a learner with other parameters");
+  const std::size_t models = std::max(models_, other.models_);
+  resize(models);
+  other.resize(models);
+  std::swap(weights_, other.weights_);
+  std::swap(indicator_weights_, other.indicator_weights_);
 }
 
 // The features that were seen, for prediction: how large their values were matters only if they are divided

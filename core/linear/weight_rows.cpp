@@ -84,14 +84,12 @@ std::size_t count_rows(std::span<const WeightRows> tables, std::size_t length) {
 
 OwnWeightRows changed_rows(WeightRows table, WeightRows base, RowForm form) {
   const std::size_t length = form.length();
-  const std::vector<float> zeros(length, 0.0f);
-  const WeightRows both[] = {table, base};
   const auto visit_changed = [&](auto visit) {
-    go_through(both, length, [&](std::uint64_t number, const std::vector<const float*>& rows) {
-      const float* now = rows[0] != nullptr ? rows[0] : zeros.data();
-      const float* before = rows[1] != nullptr ? rows[1] : zeros.data();
-      if (!std::equal(now, now + length, before)) visit(number, now);
-    });
+    Comparison comparison(base, form);
+    for (std::size_t i = 0; i < table.number.size(); ++i) {
+      comparison.row(table.number[i], table.value.data() + i * length, visit);
+    }
+    comparison.end(visit);
   };
   std::size_t count = 0;
   visit_changed([&](std::uint64_t, const float*) { ++count; });

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <span>
 #include <vector>
 
@@ -51,6 +52,11 @@ class KeptCandidates {
     std::uint64_t rows = rows_;
     std::vector<std::uint32_t> size = size_, label;
     std::vector<float> evidence;
+    if (!state.restoring()) {
+      const std::size_t all = std::accumulate(size.begin(), size.end(), std::size_t{0});
+      label.reserve(all);
+      evidence.reserve(all);
+    }
     for (std::size_t row = 0; row < size.size(); ++row) {
       const std::size_t begin = row * most_;
       label.insert(label.end(), label_.data() + begin, label_.data() + begin + size[row]);
@@ -59,8 +65,8 @@ class KeptCandidates {
     }
     state.value("candidates_rows", rows);
     state.array("candidates_size", size);
-    state.array("candidates_label", label);
-    state.array("candidates_evidence", evidence);
+    state.made("candidates_label", label);
+    state.made("candidates_evidence", evidence);
     if (!state.restoring()) return;
     std::uint64_t all = 0;
     for (const std::uint32_t each : size) all += each;

@@ -366,6 +366,8 @@ void LabelIndex::visit_state(StateVisitor& state, std::size_t labels) {
   std::vector<std::uint32_t> slot, size, label;
   std::vector<float> sum;
   if (!state.restoring()) {
+    label.reserve(postings_);
+    sum.reserve(postings_);
     visit_lists([&](std::size_t i, const std::vector<Posting>& list) {
       slot.push_back(static_cast<std::uint32_t>(i));
       size.push_back(static_cast<std::uint32_t>(list.size()));
@@ -375,8 +377,8 @@ void LabelIndex::visit_state(StateVisitor& state, std::size_t labels) {
       }
     });
   }
-  state.array("index_label", label);
-  state.array("index_sum", sum);
+  state.made("index_label", label);
+  state.made("index_sum", sum);
   state.array("index_slot", slot);
   state.array("index_size", size);
   state.array("index_squared_norm", squared_norm_);
@@ -392,6 +394,7 @@ void LabelIndex::visit_state(StateVisitor& state, std::size_t labels) {
     require(size[i] <= label.size() - next, "the saved index is too short");
     require(size[i] <= length_, "the saved index has a list that is too long");
     std::vector<Posting>& list = list_to_add_to(slot[i]);
+    list.reserve(size[i]);
     for (std::uint32_t j = 0; j < size[i]; ++j, ++next) {
       require(label[next] < labels, "the saved index has a label that does not exist");
       list.push_back({label[next], sum[next]});

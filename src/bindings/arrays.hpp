@@ -45,6 +45,15 @@ nb::ndarray<nb::numpy, T> copy_to_numpy(const T* begin, std::size_t size) {
   return out.release();
 }
 
+// The memory of a vector as an array.
+template <class T>
+nb::ndarray<nb::numpy, T> vector_to_numpy(std::vector<T>&& values) {
+  auto* owner = new std::vector<T>(std::move(values));
+  nb::capsule holder(owner, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  const std::size_t size = owner->size();
+  return {owner->data(), 1, &size, holder};
+}
+
 // Sets of ids as CSR: where each set begins, and the ids.
 template <class T>
 std::tuple<nb::ndarray<nb::numpy, std::int64_t>, nb::ndarray<nb::numpy, T>> sets_to_csr(

@@ -77,14 +77,13 @@ class Put : public WeightsAlone {
   RowForm form_;
 };
 
-// Compares the table with another. A row that was never written is not there: nor can the table have
-// had it that a learner went on from.
+// Compares the table with another, and writes what is not the same, block by block.
 class Changes : public WeightsAlone {
  public:
   using Write = std::function<void(OwnWeightRows&&)>;
 
   Changes(WeightRows base, RowForm form, Write write)
-      : base_(base), form_(form), write_(std::move(write)) {}
+      : comparison_(base, form), form_(form), write_(std::move(write)) {}
 
   void table(const std::string& name, AlignedFloats& table, std::size_t row_size) override {
     if (name != weights_name) return;
@@ -106,15 +105,16 @@ class Changes : public WeightsAlone {
     require(row_size == form_.length(), "the rows of weights have another length");
     std::vector<std::pair<std::uint64_t, const float*>> waiting;
     waiting.reserve(rows_at_once);
+    const auto changed = [&](std::uint64_t number, const float* row) { append(number, row, row_size); };
     const auto compare_waiting = [&] {
       for (std::size_t i = 0; i < waiting.size(); ++i) {
         if (i + distance < waiting.size()) __builtin_prefetch(waiting[i + distance].second);
-        compare(waiting[i].first, waiting[i].second, row_size);
+        comparison_.row(waiting[i].first, waiting[i].second, changed);
       }
       waiting.clear();
-      const std::size_t read = (next_ - told_) * row_size, found = changed_.value.size();
+      const std::size_t read = (comparison_.read() - told_) * row_size, found = changed_.value.size();
       if (std::max(read, found) * sizeof(float) < block_bytes) return;
-      told_ = next_;
+      told_ = comparison_.read();
       write_(std::exchange(changed_, {}));
     };
     visit_all([&](std::size_t number) {
@@ -122,30 +122,23 @@ class Changes : public WeightsAlone {
       if (waiting.size() == rows_at_once) compare_waiting();
     });
     compare_waiting();
+    comparison_.end(changed);
     write_(std::move(changed_));
   }
 
-  void compare(std::uint64_t number, const float* now, std::size_t length) {
-    while (next_ < base_.number.size() && base_.number[next_] < number) ++next_;
-    const bool known = next_ < base_.number.size() && base_.number[next_] == number;
-    const float* before = base_.value.data() + next_ * length;
-    if (known ? std::equal(now, now + length, before)
-              : std::all_of(now, now + length, [](float value) { return value == 0.0f; })) {
-      return;
-    }
+  void append(std::uint64_t number, const float* row, std::size_t length) {
     if (changed_.number.empty()) {
       changed_.number.reserve(block_bytes / sizeof(float) / length + 1);
       changed_.value.reserve(block_bytes / sizeof(float) + length);
     }
     changed_.number.push_back(number);
-    changed_.value.insert(changed_.value.end(), now, now + length);
+    changed_.value.insert(changed_.value.end(), row, row + length);
   }
 
-  WeightRows base_;
+  Comparison comparison_;
   RowForm form_;
   Write write_;
-  std::size_t next_ = 0;  // row of the base
-  std::size_t told_ = 0;  // which it was when rows were written last
+  std::size_t told_ = 0;  // rows of the base that were read when rows were written last
   OwnWeightRows changed_;
 };
 
@@ -174,6 +167,12 @@ void changed_weights(Learner& self, const GivenRows& base, std::size_t lane, boo
   lock.release();
 }
 
+void exchange_weights(Learner& self, Learner& other) {
+  Changing lock(self.lock());
+  Changing others(other.lock());
+  self.bank().exchange_weights(other.bank());
+}
+
 }  // namespace
 
 void bind_changes(nb::class_<Learner>& learner) {
@@ -184,4 +183,6 @@ void bind_changes(nb::class_<Learner>& learner) {
               "so that what was read of the table may leave memory.");
   learner.def("put_weights", &put_weights, nb::arg("rows"), nb::arg("lane"), nb::arg("has_sums"),
               "Put rows, numbers and values, into the table of weights.");
+  learner.def("exchange_weights", &exchange_weights, nb::arg("other"),
+              "Take the weights of a learner with the same parameters, and give it one's own.");
 }

@@ -17,19 +17,6 @@
 
 using namespace labeltree;
 
-namespace {
-
-// The memory of a vector as an array.
-template <class T>
-nb::ndarray<nb::numpy, T> lend_one(std::vector<T>&& values) {
-  auto* owner = new std::vector<T>(std::move(values));
-  nb::capsule holder(owner, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-  const std::size_t size = owner->size();
-  return {owner->data(), 1, &size, holder};
-}
-
-}  // namespace
-
 RowForm form_of(std::size_t lane, bool has_sums) {
   if (lane == 0 || lane > (std::size_t{1} << 40)) invalid("there must be weights in a row");
   return {lane, has_sums};
@@ -49,7 +36,7 @@ WeightRows rows_of(const GivenRows& given, RowForm form) {
 }
 
 MadeRows lend(OwnWeightRows&& rows) {
-  return {lend_one(std::move(rows.number)), lend_one(std::move(rows.value))};
+  return {vector_to_numpy(std::move(rows.number)), vector_to_numpy(std::move(rows.value))};
 }
 
 namespace {

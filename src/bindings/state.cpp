@@ -34,6 +34,13 @@ class Save : public StateVisitor {
     put(name, values);
   }
 
+  void made(const std::string& name, std::vector<float>& values) override {
+    arrays[name.c_str()] = vector_to_numpy(std::move(values));
+  }
+  void made(const std::string& name, std::vector<std::uint32_t>& values) override {
+    arrays[name.c_str()] = vector_to_numpy(std::move(values));
+  }
+
   void ascending(const std::string& name, std::vector<std::uint64_t>& values) override {
     put(name, pack_ascending(values));
   }

@@ -148,6 +148,11 @@ class Learner:
     def put_weights(self, rows: tuple[Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)]], lane: int, has_sums: bool) -> None:
         """Put rows, numbers and values, into the table of weights."""
 
+    def exchange_weights(self, other: Learner) -> None:
+        """
+        Take the weights of a learner with the same parameters, and give it one's own.
+        """
+
     def resize(self, labels: int) -> None: ...
 
     def share_lock(self, lock: Lock) -> None:

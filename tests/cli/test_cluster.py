@@ -50,6 +50,9 @@ def test_workers_train_a_model_from_files(cli, refused, tmp_path):
     assert clf.predict(["it barks"]).tolist() == ["dog"]
     out = cli("predict", model, tmp_path / "part-0.tsv").out
     assert out.split()[:3] == ["cat", "dog", "bird"]
+    (tmp_path / "ids.tsv").write_text("".join(f"id{i}\tword {i}\n" for i in range(40)))
+    ids = ("train", tmp_path / "ids.tsv", "-m", tmp_path / "ids.labeltree", "--workers", "1")
+    assert "40 of the first 40 rows have a label that no other row has" in cli(*ids).err
     refused(*arguments, "--workers", "2", "--holdout", "0.1", match="--holdout is for a stream")
     refused(*arguments, "--workers", "2", "--dask", "tcp://x:1", match="give one")
     more = ("--algorithm", "recall-tree")

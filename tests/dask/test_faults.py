@@ -41,7 +41,7 @@ def tasks(cluster):
     return [str(key) for key in list(cluster.scheduler.tasks) if "labeltree" in str(key)]
 
 
-@pytest.mark.parametrize("stage", ["learn-pass-2", "merge-pass-2"])
+@pytest.mark.parametrize("stage", ["learn-pass-3", "merge-pass-3"])
 def test_a_worker_that_is_killed_changes_nothing(stage):
     killed = threading.Event()
 

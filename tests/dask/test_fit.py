@@ -27,7 +27,7 @@ from labeltree.dask import (
 )
 from labeltree.dask.cluster import Cluster
 from labeltree.dask.partitions import partitions_of
-from labeltree.dask.plans import shards_of
+from labeltree.dask.plans import rounds, shards_of
 from labeltree.datasets import make_multiclass
 from tests.dask.cluster import two_workers
 
@@ -307,3 +307,15 @@ def test_files_without_texts_are_refused(client, tmp_path):
     for files in ("a.tsv", "*.tsv"):
         with pytest.raises(ValueError, match="there are no texts, expected at least one"):
             DaskTextClassifier(client=client).fit(str(tmp_path / files))
+
+
+def test_models_are_merged_after_the_first_pass_and_every_two():
+    numbers = {passes: [list(one) for one in rounds(passes, False)] for passes in range(1, 6)}
+    assert numbers == {
+        1: [[0]],
+        2: [[0], [1]],
+        3: [[0], [1, 2]],
+        4: [[0], [1, 2], [3]],
+        5: [[0], [1, 2], [3, 4]],
+    }
+    assert [list(one) for one in rounds(3, True)] == [[0], [1], [2]]

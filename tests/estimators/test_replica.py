@@ -16,17 +16,21 @@ SETS = [[int(label), 100 + int(label) % 3] for label in y]
 SHARDS = slice(0, 300), slice(300, 700), slice(700, 900)
 
 
-def learn(replica, X, y, known=None, **at):
-    return replica.learn([Block(X, y, None)], len(y), known=known, **at)
+def learn(replica, X, y, known=None, left=None, *, number, **at):
+    numbers = number if isinstance(number, range) else range(number, number + 1)
+    block = Block(X, y, None)
+    return replica.learn(lambda _: [block], len(y), known=known, left=left, numbers=numbers, **at)
 
 
 ROW = np.array([1, 2, 3, 4], np.float32)  # two weights and their gradient sums
 
 
+@pytest.mark.parametrize("leaves", ["nobody", "some", "all"])
 @pytest.mark.parametrize("layout", ["dense", "hashed"])
 @pytest.mark.parametrize("labels", ["single", "sets"])
-def test_replicas_learn_what_whole_models_learn_to_the_last_bit(labels, layout):
+def test_replicas_learn_what_whole_models_learn_to_the_last_bit(labels, layout, leaves):
     given = y if labels == "single" else SETS
+    left = [None] * 3
     clf = LabelTreeClassifier(random_state=0, layout=layout)
     model = clf.begin([clf.survey(X[part], given[part]) for part in SHARDS])
     replica = Replica.of(model)
@@ -41,9 +45,16 @@ def test_replicas_learn_what_whole_models_learn_to_the_last_bit(labels, layout):
         model = merge(whole, base=model)
 
         learned = [
-            learn(replica, X[part], given[part], shard=i, known=known[i], **at)
+            learn(replica, X[part], given[part], shard=i, known=known[i], left=left[i], **at)
             for i, part in enumerate(SHARDS)
         ]
+        assert all(each is None or each.take() is None for each in left)
+        if leaves != "nobody":
+            left = [each.left for each in learned]
+            assert all(each.__sizeof__() > 1000 for each in left if each)
+        if leaves == "some" and number == 0:
+            assert left[1].take() is not None
+            left[2] = None
         known = [each.known for each in learned]
         ranges = [each.moves.ranges(replica.ends(2)) for each in learned]
         moves = [replica.merged(i, 2, [own[i] for own in ranges]) for i in range(2)]
@@ -52,6 +63,24 @@ def test_replicas_learn_what_whole_models_learn_to_the_last_bit(labels, layout):
         replica = replica.moved(rest, moves)
     same(replica.ended(), model.ended())
     assert replica.ended().score(X, given) > (0.9 if labels == "single" else 0.7)
+
+
+@pytest.mark.parametrize("update", ["adaptive", "dual"])
+def test_passes_that_are_not_merged_are_those_of_one_model(update):
+    given = y if update == "adaptive" else SETS
+    clf = LabelTreeClassifier(random_state=0, update=update)
+    model = clf.begin([clf.survey(X, given)])
+    replica = Replica.of(model)
+    at = {"shard": 1, "shards": 2, "passes": 3}
+    known = None
+    for number in range(3):
+        model = model.learn_shard(X, given, number=number, known=known, **at)
+        known = model.known_rows()
+    first = learn(replica, X, given, number=range(1), **at)
+    replica = replica.moved(first.model, [first.moves])
+    later = learn(replica, X, given, first.known, first.left, number=range(1, 3), **at)
+    same(replica.moved(later.model, [later.moves]).whole(), merge([model], base=model))
+    assert later.left is None  # nothing comes after it
 
 
 def test_what_workers_send_is_what_has_changed():
@@ -95,6 +124,38 @@ def test_changes_of_a_learner_are_those_of_its_table(cls, params):
             np.testing.assert_array_equal(found.value, expected.value)
         clf.partial_fit(X[:20], (y[:20] + 1) % 40)
     assert len(expected.number)
+
+
+def test_rows_that_are_not_there_any_more_have_changed_to_zeros():
+    clf = LabelTreeClassifier(random_state=0, layout="hashed", bits=10).fit(X[:100], y[:100])
+    table = clf._arrangement().table(clf._learner.state())
+    first, second = table.ranges([int(table.number[4]), 2**62])
+    changed = second.changed_since(table)
+    np.testing.assert_array_equal(changed.number, first.number)
+    assert not changed.value.any()
+    assert second.updated([first]).changed_since(table).number.size == 0
+    with_more = clf._arrangement().table({**table.state, "weights_row": table.number + 1})
+    writer = TableWriter(table.lane, table.has_sums, None)
+    clf._learner.changed_weights(with_more.rows, table.lane, table.has_sums, writer.write)
+    found, expected = writer.table(), table.changed_since(with_more)
+    np.testing.assert_array_equal(found.number, expected.number)
+    np.testing.assert_array_equal(found.value, expected.value)
+
+
+@pytest.mark.parametrize("layout", ["dense", "hashed"])
+def test_learners_exchange_their_weights(layout):
+    clf = LabelTreeClassifier(random_state=0, layout=layout).fit(X, y)
+    expected = clf._learner.state()
+    other = clf._make_learner()
+    other.exchange_weights(clf._learner)
+    rest = clf._learner.state()
+    assert not rest["weights"].size
+    clf._learner.exchange_weights(other)
+    for name, array in clf._learner.state().items():
+        np.testing.assert_array_equal(array, expected[name])
+    strange = OneAgainstAllClassifier(layout="dense").fit(X[:, :5], y)._learner
+    with pytest.raises(ValueError, match="other parameters"):
+        strange.exchange_weights(other)
 
 
 def test_changes_of_a_learner_that_does_not_fit_are_refused():

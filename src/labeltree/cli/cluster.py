@@ -17,10 +17,12 @@ from typing import Any
 
 from labeltree.algorithms import estimator_class
 from labeltree.cli.display import Display
-from labeltree.data import stream
+from labeltree.data import Rows, stream
 from labeltree.data.formats import make_format, may_be_text
 from labeltree.data.texts import Texts
 from labeltree.estimators import OnlineClassifier, TextClassifier
+from labeltree.runs.doubts import Doubts
+from labeltree.runs.firstlabels import ROWS
 from labeltree.runs.outputs import require_model_output
 from labeltree.runs.reading import expand, format_of
 from labeltree.runs.training import DEFAULT_FEATURES
@@ -91,7 +93,8 @@ def train_on_workers(
     params = {"random_state": 0, **params}
     if passes is not None:
         params["passes"] = passes
-    settings, is_text = _reader(files, format, reader_options or {}, text_options or {})
+    settings, first = _reader(files, format, reader_options or {}, text_options or {})
+    is_text = first is not None and isinstance(first.X, Texts)
     clf: Any
     if is_text:
         clf = dask.DaskTextClassifier(estimator(**params), **(text_options or {}))
@@ -101,6 +104,10 @@ def train_on_workers(
         clf.client = client
         shown = f"{len(files):,} files, {len(client.nthreads())} workers"
         display.note(f"{shown}; tasks are shown at {client.dashboard_link}", event="workers")
+        if first is not None:
+            doubts = Doubts(display)
+            doubts.add(first, settings, label_sets=True)
+            doubts.tell_of_labels(settings)
         reader = {**settings, "skip_bad_lines": skip_bad_lines}
         clf.fit(files, reader=reader, verbose=int(display.has_bar))
     local: OnlineClassifier | TextClassifier = clf.to_local()
@@ -116,8 +123,8 @@ def train_on_workers(
 
 def _reader(
     files: Sequence[str], format_: str, options: dict[str, Any], text: dict[str, Any]
-) -> tuple[dict[str, Any], bool]:
-    """Return how files are read, and whether they hold texts, as the first rows tell."""
+) -> tuple[dict[str, Any], Rows | None]:
+    """Return how files are read, and the first rows."""
     format_ = format_of(list(files), format_)
     options = dict(options)
     if format_ in ("svmlight", "log"):
@@ -129,9 +136,9 @@ def _reader(
         raise ValueError(f"{option} is for text, and the format is {format_}; leave the option out")
     settings = make_format(format_, options).settings()
     given: Any = settings
-    with stream(files[0], batch_size=100, skip_bad_lines=True, **given) as rows:
+    with stream(files[0], batch_size=ROWS, skip_bad_lines=True, **given) as rows:
         first = next(iter(rows), None)
-    return settings, first is not None and isinstance(first.X, Texts)
+    return settings, first
 
 
 @contextmanager

@@ -1,11 +1,14 @@
-"""Memory of the process that tasks no longer need."""
+"""Memory of the process that tasks no longer need, and where a worker has files instead."""
 
 from __future__ import annotations
 
 import ctypes
 import functools
+import os
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
+
+from labeltree.dask.compat import distributed
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
@@ -28,3 +31,12 @@ def gives_back(task: Callable[Arguments, Result]) -> Callable[Arguments, Result]
                 trim(0)
 
     return wrapped
+
+
+def local_folder() -> str | None:
+    """Return where a worker may put files; None if there is no worker in this process."""
+    try:
+        return str(distributed.get_worker().local_directory)
+    except ValueError:  # not in a task: what another worker has sent is being unpacked
+        folders = [str(worker.local_directory) for worker in distributed.Worker._instances]
+        return next(filter(os.path.isdir, folders), None)

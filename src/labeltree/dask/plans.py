@@ -7,15 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, TypeVar
 
 import numpy as np
 
 from labeltree.dask.cluster import Cluster
 from labeltree.dask.compat import Future
-from labeltree.dask.memory import gives_back
+from labeltree.dask.memory import gives_back, local_folder
+from labeltree.dask.parcel import Parcel
 from labeltree.dask.partitions import Partitions
-from labeltree.dask.rows import Rows, deal, gather, local_folder, numbered
+from labeltree.dask.rows import Rows, deal, gather, numbered
 from labeltree.dask.shard import Shard, put_together
 from labeltree.dask.tally import Tally
 from labeltree.estimators import (
@@ -25,10 +27,9 @@ from labeltree.estimators import (
     OnlineClassifier,
     merge,
 )
-from labeltree.estimators.replica import Replica
+from labeltree.estimators.replica import Left, Replica
 from labeltree.estimators.survey import ShardSurvey
 from labeltree.labels import Label, Targets
-from labeltree.merging.weighttable import WeightTable
 
 Model = TypeVar("Model", bound=OnlineClassifier)
 
@@ -48,7 +49,7 @@ def fit(cluster: Cluster, estimator: OnlineClassifier, parts: Partitions) -> Any
 
 
 def by_rows(cluster: Cluster, estimator: LabelTreeClassifier, parts: Partitions) -> Any:
-    """Begin everywhere with one model, learn rows where they are, and merge after each pass.
+    """Begin everywhere with one model, learn rows where they are, and merge after some passes.
 
     Every worker has a replica of the model, and learns its shard. Weights are merged in as many
     ranges as there are shards, each on a worker of its own, which gets what the others have
@@ -64,15 +65,15 @@ def by_rows(cluster: Cluster, estimator: LabelTreeClassifier, parts: Partitions)
         cluster.submit("passes", passes_of, first, 1 if dealt else len(shards))
     )
     replicas, known = [first] * len(shards), [None] * len(shards)
-    for number in range(passes):
-        name = f"pass-{number + 1}"
+    for numbers in rounds(passes, dealt):
+        name = f"pass-{numbers.stop}"
         learned = [
             cluster.submit(
                 f"learn-{name}",
                 learn,
                 replicas[i],
                 shards[i],
-                (i, len(shards), number, passes),
+                (i, len(shards), numbers, passes),
                 known[i],
                 worker=i,
             )
@@ -166,8 +167,17 @@ def begin(
 
 def passes_of(replica: Replica[LabelTreeClassifier], shards: int) -> int:
     """Return how often a model goes through the rows: with many shards it learns less in a pass."""
-    model = replica.model
-    return model.n_passes_ + shards // 4 * (2 if model.scorer_update_ == "dual" else 1)
+    return replica.model.n_passes_ + shards // 4 * 2
+
+
+def rounds(passes: int, dealt: bool) -> list[range]:
+    """Return the numbers of passes between which models are merged.
+
+    That is after the first, in which a model finds most of what it knows, and then every two; after
+    each where shards have labels of their own.
+    """
+    ends = [*range(1, passes, 1 if dealt else 2), passes]
+    return [range(begin, end) for begin, end in pairwise([0, *ends])]
 
 
 @dataclass(frozen=True)
@@ -175,35 +185,54 @@ class Taught:
     """What a shard has taught, its weights in ranges."""
 
     model: LabelTreeClassifier
-    parts: list[WeightTable]
-    known: dict[str, Any]
+    parts: list[Parcel]
+    known: Known
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of the rows of a shard, and, as long as it stays where it is, the weights."""
+
+    rows: Parcel
+    left: Left | None
+
+    def __sizeof__(self) -> int:
+        """Return about how many bytes it takes, by which workers are told what they hold."""
+        return self.rows.__sizeof__() + (self.left.__sizeof__() if self.left else 0)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return it without the weights: where a worker is lost, they come from the replica."""
+        return Known, (self.rows, None)
 
 
 @gives_back
 def learn(
     replica: Replica[LabelTreeClassifier],
     shard: Rows,
-    place: tuple[int, int, int, int],
-    known: dict[str, Any] | None,
+    place: tuple[int, int, range, int],
+    known: Known | None,
 ) -> Taught | None:
-    """Learn a shard in one pass.
+    """Learn a shard until models are merged.
 
-    `place` is the shard's number, how many there are, the number of the pass, and how many.
+    `place` is the shard's number, how many there are, the numbers of the passes, and how many there
+    are in all.
     """
     if not len(shard):
         return None
-    own, shards, number, passes = place
+    own, shards, numbers, passes = place
     learned = replica.learn(
-        numbered(shard, None if replica.model.shuffle is False else (own, number)),
+        lambda number: numbered(shard, None if replica.model.shuffle is False else (own, number)),
         len(shard),
         shard=own,
         shards=shards,
-        number=number,
+        numbers=numbers,
         passes=passes,
-        known=known,
+        known=known.rows.arrays if known else None,
+        left=known.left if known else None,
         folder=local_folder(),
     )
-    return Taught(learned.model, learned.moves.ranges(replica.ends(shards)), learned.known)
+    parts = [Parcel(part.state) for part in learned.moves.ranges(replica.ends(shards))]
+    return Taught(learned.model, parts, Known(Parcel(learned.known), learned.left))
 
 
 def rest_of(taught: Taught | None) -> LabelTreeClassifier | None:
@@ -211,12 +240,12 @@ def rest_of(taught: Taught | None) -> LabelTreeClassifier | None:
     return taught.model if taught else None
 
 
-def part_of(taught: Taught | None, part: int) -> WeightTable | None:
+def part_of(taught: Taught | None, part: int) -> Parcel | None:
     """Return one range of the weights that a shard has moved."""
     return taught.parts[part] if taught else None
 
 
-def known_of(taught: Taught | None) -> dict[str, Any] | None:
+def known_of(taught: Taught | None) -> Known | None:
     """Return what is known of the rows of a shard."""
     return taught.known if taught else None
 
@@ -230,20 +259,23 @@ def merge_rests(
     return some[0] if len(some) == 1 else merge(some, base=base.model)
 
 
+@gives_back
 def merge_range(
-    base: Replica[LabelTreeClassifier], part: int, moves: Sequence[WeightTable | None]
-) -> WeightTable:
+    base: Replica[LabelTreeClassifier], part: int, moves: Sequence[Parcel | None]
+) -> Parcel:
     """Return how one range of the weights moves, of how it moved for each shard."""
     nothing = base.weights.ranges([0])[0]
-    some = [nothing if each is None else each for each in moves]
-    return base.merged(part, len(moves), some, local_folder())
+    some = [nothing if each is None else base.weights.like(each.arrays) for each in moves]
+    return Parcel(base.merged(part, len(moves), some, local_folder()).state)
 
 
+@gives_back
 def moved(
-    base: Replica[LabelTreeClassifier], model: LabelTreeClassifier, moves: Sequence[WeightTable]
+    base: Replica[LabelTreeClassifier], model: LabelTreeClassifier, moves: Sequence[Parcel]
 ) -> Replica[LabelTreeClassifier]:
     """Return the replica that has learned what all have."""
-    return base.moved(model, moves, local_folder())
+    tables = [base.weights.like(each.arrays) for each in moves]
+    return base.moved(model, tables, local_folder())
 
 
 def by_labels(cluster: Cluster, estimator: OneAgainstAllClassifier, parts: Partitions) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from labeltree.dask.compat import distributed
+from labeltree.dask.memory import local_folder
 from labeltree.dask.shard import Shard, put_together
 from labeltree.dask.tally import Tally
 from labeltree.estimators.sharding import Block
@@ -86,14 +86,6 @@ def _rows(blocks: Sequence[Shard], in_file: bool) -> Rows:
     for block in blocks:
         rows.append(block)
     return rows
-
-
-def local_folder() -> str | None:
-    """Return where a worker may put files; None if there is no worker here."""
-    try:
-        return str(distributed.get_worker().local_directory)
-    except ValueError:
-        return None
 
 
 def gather(parts: Sequence[Shard | Rows], width: int | None, mixed: bool) -> Rows:

@@ -139,7 +139,9 @@ class ShardedClassifier(OnlineClassifier):
             new = self._restored(self._learner.state())
         passes = passes or self._passes()
         block = Block(X, y, sample_weight)
-        new._go_through([block], len(block), shard, shards, number, passes, known)
+        if known is not None:
+            new._learner.restore_rows(known)
+        new._go_through([block], len(block), shard, shards, number, passes)
         return new
 
     def known_rows(self) -> State:
@@ -168,11 +170,8 @@ class ShardedClassifier(OnlineClassifier):
         shards: int,
         number: int,
         passes: int,
-        known: State | None,
     ) -> None:
         """Learn a shard in one pass: block by block, the rows of each in an order of its own."""
-        if known is not None:
-            self._learner.restore_rows(known)
         self._learner.begin_pass(again=number > 0, rows=rows, more=number + 1 < passes)
         self._learner.set_shards(shards)
         rng = np.random.default_rng([self._seed(), number, shard])

@@ -88,9 +88,10 @@ def _mapped(file: BinaryIO, kind: Any) -> NDArray[Any]:
     return np.frombuffer(pages, dtype=kind)
 
 
-def in_files(arrays: State, folder: str | None) -> State:
-    """Return the same arrays; those that are large are in files, which are gone with them."""
-    if folder is None or sum(array.nbytes for array in arrays.values()) <= MOST_IN_MEMORY:
+def in_files(arrays: State, folder: str | None, most: int | None = None) -> State:
+    """Return the same arrays; if they are large they are in files, which are gone with them."""
+    most = MOST_IN_MEMORY if most is None else most
+    if folder is None or sum(array.nbytes for array in arrays.values()) <= most:
         return arrays
     return {name: _in_file(array, folder) for name, array in arrays.items()}
 
@@ -108,9 +109,9 @@ def are_small(tables: Sequence[WeightTable]) -> bool:
     return sum(table.nbytes for table in tables) <= MOST_IN_MEMORY
 
 
-def is_mapped(table: WeightTable) -> bool:
-    """Tell whether a table is in a file."""
-    return _map_of(table.value) is not None
+def is_mapped(array: NDArray[Any]) -> bool:
+    """Tell whether an array is in a file."""
+    return _map_of(array) is not None
 
 
 def let_go(*tables: WeightTable) -> None:

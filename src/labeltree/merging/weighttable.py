@@ -116,6 +116,10 @@ class WeightTable:
         """The numbers and what they hold, as the core takes them."""
         return np.ascontiguousarray(self.number), np.ascontiguousarray(self.value)
 
+    def like(self, state: State) -> Self:
+        """Return the table of a state whose rows have the same form."""
+        return type(self).of(state, self.lane, self.has_sums)
+
     def _like(self, number: NDArray[np.uint64], value: NDArray[np.float32]) -> Self:
         return type(self)(number, value, self.lane, self.has_sums)
 
