@@ -256,37 +256,6 @@ void LabelTree::count_found(std::span<const LabelId> y, float weight, const Scra
   }
 }
 
-std::size_t LabelTree::rows_at_once(std::size_t threads) const {
-  return keeps_candidates() ? looked_up_together : TreeLearner::rows_at_once(threads);
-}
-
-// Candidates of several rows are found in less time together.
-void LabelTree::before_rows(const Matrix& X, const LabelSets& y, const float* weight,
-                            std::span<const std::int64_t> rows, std::size_t first,
-                            Scratch& scratch) {
-  if (!keeps_candidates()) return;
-  scratch.examples.clear();
-  std::vector<std::uint32_t>& places = scratch.order;
-  places.clear();
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const auto row = static_cast<std::size_t>(rows[i]);
-    if (y[row].empty() || (weight != nullptr && weight[row] == 0.0f)) continue;
-    if (kept_.has(number(X, row, first + i))) continue;
-    bank_.encode(X, row, scratch.examples);
-    places.push_back(static_cast<std::uint32_t>(i));
-  }
-  if (places.empty()) return;
-  const std::shared_lock lock(growth_);
-  search(0, scratch);
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    const auto row = static_cast<std::size_t>(rows[places[i]]);
-    look_up(0, i, y[row], weight == nullptr ? 1.0f : weight[row], scratch);
-    Candidates& candidates = scratch.candidates[i];
-    add_missed(y[row], candidates, scratch.similar);
-    kept_.keep(number(X, row, first + places[i]), candidates.labels, candidates.evidence);
-  }
-}
-
 void LabelTree::learn_set(std::span<const LabelId> y, float weight, bool ranked,
                           Scratch& scratch) {
   if (is_held_back(scratch.row)) return;

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import operator
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -16,12 +15,10 @@ from numpy.typing import NDArray
 from labeltree import _core
 from labeltree.conventions import check_is_fitted, check_random_state
 from labeltree.estimators.locking import changing, reading
-from labeltree.estimators.prediction import FORMS, NO_LABEL, Predictor
+from labeltree.estimators.mergeable import MergeableClassifier
+from labeltree.estimators.prediction import FORMS, NO_LABEL
 from labeltree.estimators.survey import Batch, BatchSurvey, Survey
 from labeltree.labels import Kind, Label, Targets, Vocabulary
-from labeltree.merging.numbering import Arrangement
-from labeltree.merging.shards import CannotMergeError, Shards
-from labeltree.merging.weighttable import State
 from labeltree.parameters import Interval, StrOptions
 from labeltree.progress import Meter, Progress
 from labeltree.validation import (
@@ -34,7 +31,7 @@ from labeltree.validation import (
 )
 
 
-class OnlineClassifier(Predictor):
+class OnlineClassifier(MergeableClassifier):
     """Base of the classifiers: `fit` is a reset, then passes of what `partial_fit` does.
 
     A subclass makes its core learner from fixed parameters and settled attributes
@@ -54,92 +51,17 @@ class OnlineClassifier(Predictor):
     }
     # Parameters that may change between calls; all others are fixed when learning starts.
     _changeable: ClassVar[tuple[str, ...]] = ("passes", "shuffle", "random_state", "n_jobs")
-    # The fitted attributes from which, with the fixed parameters, the core learner is made.
-    _settled: ClassVar[tuple[str, ...]] = ("n_features_in_", "scale_", "layout_", "bits_")
     # Whether the core learner tells the probability of a label before it learns it.
     _estimates_probabilities: ClassVar[bool] = False
     # Whether rows may have sets of labels.
     _takes_sets: ClassVar[bool] = False
-    # Settings that models which are merged may have of their own.
-    _united: ClassVar[tuple[str, ...]] = ()
 
-    scale: str
-    layout: str
-    bits: int | None
     passes: int | None = 1  # of those that have no such parameter
     shuffle: bool
     random_state: Any
     n_jobs: int | None
 
-    n_features_in_: int
-    scale_: str
-    layout_: str
-    bits_: int
-    compiled_: bool
-    _fixed: dict[str, Any]
-    _kind: Kind
     _expects_more: bool = False  # whether the rows of the first call will come again
-
-    def _settle(self, survey: Survey, *, streaming: bool) -> None:
-        """Choose what was left to the data: from the first batch, or from all rows."""
-        self.scale_ = self.scale
-        if self.scale == "auto":
-            self.scale_ = "none" if survey.has_unit_rows else "max"
-        n_labels = max(1, survey.n_labels)
-        self.bits_ = self.bits or 24
-        if self.bits is None and not streaming:
-            table = np.ceil(np.log2(2 * n_labels * (survey.features_seen + 1)))
-            self.bits_ = int(np.clip(table, 16, 26))
-        self.layout_ = self.layout
-        if self.layout == "auto":
-            small = not streaming and n_labels * self.n_features_in_ <= 2**22
-            self.layout_ = "dense" if small or not survey.is_sparse else "hashed"
-
-    def _settle_rows(self, survey: Survey) -> None:
-        """Let "auto" give sparse rows unit length, and weigh counts, for the dual update."""
-        if self.scale == "auto" and self.scale_ == "max" and survey.is_sparse:
-            self.scale_ = "idf" if survey.has_counts else "unit"
-
-    def _settle_lines(self, survey: Survey, models: float, room: int) -> None:
-        """Choose lines of eight models for sparse rows, where all weights are kept.
-
-        They are kept, too, if there is room for so many.
-        """
-        fits = models * self.n_features_in_ <= room
-        if survey.is_sparse and (self.layout_ == "dense" or (self.layout == "auto" and fits)):
-            self.layout_ = "lines"
-
-    def _bank_params(self) -> _core.BankParams:
-        """Return the settings of the core learner's bank of linear models."""
-        return _core.BankParams(
-            scale=getattr(_core.Scale, self.scale_),
-            layout=getattr(_core.Layout, self.layout_),
-            bits=self.bits_,
-            features=self.n_features_in_,
-            frozen=self.compiled_,
-            gradient_sums=self._keeps_gradient_sums(),
-        )
-
-    def _keeps_gradient_sums(self) -> bool:
-        """Tell whether any model learns by adaptive steps."""
-        return True
-
-    def _rule(
-        self,
-        step: float,
-        loss: str = "logistic",
-        update: str = "adaptive",
-        min_gradient: float | None = None,
-    ) -> _core.Rule:
-        """Return how models of the bank learn."""
-        return _core.Rule(
-            loss=getattr(_core.Loss, loss),
-            update=getattr(_core.Update, update),
-            step=step,
-            power=self._fixed.get("power", 0.0),
-            min_gradient=self._fixed["min_gradient"] if min_gradient is None else min_gradient,
-            C=self._fixed.get("C", 1.0),
-        )
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, verbose: int = 0) -> Self:
         """Forget everything and learn the rows in `passes` passes.
@@ -381,71 +303,6 @@ class OnlineClassifier(Predictor):
         check_is_fitted(self)
         return self._vocabulary.ids(labels)
 
-    def check_labels(self, labels: Iterable[Label]) -> None:
-        """Raise if labels cannot be learned, as learning would: 1 where "1" was learned before.
-
-        Parameters
-        ----------
-        labels : iterable of int or str
-            Labels, known or not.
-
-        Raises
-        ------
-        ValueError
-            If two labels are written alike, one an int and one a str.
-        """
-        known = getattr(self, "_vocabulary", None) or Vocabulary()
-        known.require_one_form(list(labels))
-
-    def _merged_with(self, others: Sequence[Self], base: Self | None, same_rows: bool) -> Self:
-        """Return the model that this one and others of its configuration are together."""
-        every = [self, *others]
-        merged = self._unfitted()
-        for name in ("_fixed", "_kind", "compiled_", *self._settled, "feature_names_in_"):
-            if hasattr(self, name):
-                setattr(merged, name, getattr(self, name))
-        states, labels = [], []
-        for model in every if base is None else [base, *every]:
-            with model._lock.reading:
-                labels.append(model._vocabulary.tolist())
-                states.append(model._learner.state())
-        every_label = list(dict.fromkeys(itertools.chain(*labels)))
-        merged.check_labels(every_label)
-        merged._vocabulary = Vocabulary(every_label)
-        ids = [merged._vocabulary.ids(own) for own in labels]
-        first = 0 if base is None else 1
-        shards = Shards(
-            states[first:],
-            ids[first:],
-            len(merged._vocabulary),
-            states[0] if base is not None else None,
-            same_rows,
-            self._arrangement(),
-        )
-        state = self._merge_states(shards)
-        del states, shards  # copies of all there is
-        merged._unite(every, state)
-        merged._take(merged._make_learner())
-        merged._learner.restore(state)
-        return merged
-
-    def _arrangement(self) -> Arrangement:
-        """Return how the tables of weights of its states are arranged."""
-        return Arrangement(
-            getattr(self, "layout_", "dense"), self.n_features_in_ + 1, self._keeps_gradient_sums()
-        )
-
-    def _unite(self, models: Sequence[Self], state: State) -> None:
-        """Settle what models that are merged may have of their own (``_united``)."""
-
-    def _merge_states(self, shards: Shards) -> State:  # noqa: ARG002
-        """Return the state that several are together."""
-        raise CannotMergeError(
-            f"models of {type(self).__name__} cannot be merged: its trees ask different questions "
-            "in each; use LabelTreeClassifier, OneAgainstAllClassifier, ProbabilityTreeClassifier, "
-            "or LdSMClassifier"
-        )
-
     def check_params(self) -> None:
         """Raise if a parameter is not what it should be, as learning would."""
         self._validate_params()
@@ -464,12 +321,6 @@ class OnlineClassifier(Predictor):
                 "this model was compiled for prediction; go on learning with the one it was made "
                 "from"
             )
-
-    def _unfitted(self) -> Self:
-        """Return an estimator like this one, but that has learned nothing."""
-        other = object.__new__(type(self))
-        other.__dict__ = self._unlearned()
-        return other
 
     def _check(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> Batch:
         """Check everything about a batch."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from labeltree import _core
 
@@ -48,6 +48,12 @@ class Locked:
         with self._lock.changing:
             other._learner.share_lock(self._lock)
             self.__dict__ = {**vars(other), **self._unlearned(), "_own_lock": self._lock}
+
+    def _unfitted(self) -> Self:
+        """Return an estimator like this one, but that has learned nothing."""
+        other = object.__new__(type(self))
+        other.__dict__ = self._unlearned()
+        return other
 
     def _unlearned(self) -> dict[str, Any]:
         """Return the parameters, and whatever else a user has set."""
