@@ -5,6 +5,7 @@ import pickle
 import subprocess
 import sys
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -271,3 +272,72 @@ def test_seeds():
     assert check_random_state(random) is random
     expected = sklearn.utils.check_random_state(7).randint(100, size=5)
     assert check_random_state(np.int32(7)).randint(100, size=5).tolist() == expected.tolist()
+
+
+def test_threads_that_begin_with_different_parts_of_scikit_learn_all_get_them():
+    code = """
+import threading, numpy as np
+from labeltree import LabelTreeClassifier
+clf = LabelTreeClassifier(random_state=0).fit(np.random.rand(50, 4), np.arange(50) % 3)
+calls = [
+    lambda: clf.predict(np.full((2, 4), np.nan)),
+    lambda: LabelTreeClassifier().predict(np.ones((2, 4))),
+    clf.__sklearn_tags__,
+    lambda: clf._repr_html_(),
+    clf.get_metadata_routing,
+]
+start, told = threading.Barrier(len(calls)), [None] * len(calls)
+def tell(i):
+    start.wait()
+    try:
+        calls[i]()
+        told[i] = "nothing"
+    except BaseException as error:
+        told[i] = type(error).__name__
+threads = [threading.Thread(target=tell, args=(i,)) for i in range(len(calls))]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+assert told == ["ValueError", "NotFittedError", "nothing", "nothing", "nothing"], told
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+class Asking(LabelTreeClassifier):
+    """Asks for weights in all of its estimators, and takes something where others do not."""
+
+    __metadata_request__fit: ClassVar = {"sample_weight": True}
+
+    def predict(self, X, mode=None):  # noqa: ARG002
+        return super().predict(X)
+
+
+def test_requests_of_classes_and_of_methods_that_they_change():
+    with sklearn.config_context(enable_metadata_routing=True):
+        assert Asking().get_metadata_routing().fit.requests["sample_weight"] is True
+        asking = Asking().set_predict_request(mode=True)
+        assert asking.get_metadata_routing().predict.requests == {"mode": True}
+
+
+def test_pages_are_of_one_class_for_each_class():
+    clf = LabelTreeClassifier()
+    assert type(clf._shown().__self__) is type(LabelTreeClassifier(passes=2)._shown().__self__)
+
+
+def test_pages_of_pipelines_have_what_was_learned():
+    fitted = make_pipeline(StandardScaler(), LabelTreeClassifier(random_state=0)).fit(X, Y)
+    if hasattr(BaseEstimator, "_get_fitted_attr_html"):  # from scikit-learn 1.9 on
+        assert "n_labels_" in fitted._repr_html_()
+
+
+def test_parameters_of_an_estimator_that_is_not_there():
+    with pytest.raises(ValueError, match="estimator is None, which has no parameter 'passes'"):
+        TextClassifier().set_params(estimator__passes=2)
+
+
+def test_arguments_without_names_are_refused():
+    class Unnamed(LabelTreeClassifier):
+        def __init__(self, *args):
+            super().__init__(*args)
+
+    with pytest.raises(RuntimeError, match=r"Unnamed.__init__ takes \*args"):
+        Unnamed().get_params()

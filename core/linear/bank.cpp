@@ -84,7 +84,8 @@ void Bank::require_room(std::uint64_t models) const {
     throw std::length_error(std::to_string(models) + " linear models of " +
                             std::to_string(slots_) + " features have more than 2^" +
                             std::to_string(LineWeights::largest_bits) +
-                            " weights; choose the hashed layout");
+                            " weights; choose the hashed layout, or fewer features (of text, fewer "
+                            "--hash-bits)");
   }
   if (models > most_models) {
     throw std::length_error("more than 2^32 linear models were made in the life of this learner; "

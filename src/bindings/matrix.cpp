@@ -202,6 +202,7 @@ void bind_matrix(nb::module_& m) {
       "count_pairs",
       [](const BoundMatrix& X, const BoundLabelSets& y, std::size_t labels) {
         require_sparse(X);
+        if (labels > no_label) invalid("labels is " + std::to_string(labels) + ", expected fewer than 2^32");
         require_learnable(X, y, std::nullopt, labels);
         const ReleasedGil released;
         return count_pairs(X.view, y.view, labels);

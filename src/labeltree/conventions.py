@@ -20,17 +20,19 @@ from typing import Any, ClassVar, Self, TypeVar, cast
 import numpy as np
 
 from labeltree import parameters
+from labeltree.scikit_learn import scikit_learn
 
 M = TypeVar("M", bound=Callable[..., Any])
-_ROUTED = ("fit", "partial_fit", "predict_proba", "score")  # the methods that may take metadata
+_ROUTED = (  # the methods that may take metadata, here or in a subclass
+    *("fit", "partial_fit", "predict", "predict_proba", "predict_log_proba", "decision_function"),
+    *("score", "transform", "inverse_transform"),
+)
 
 
 def check_is_fitted(estimator: Any) -> None:
     """Raise scikit-learn's NotFittedError if nothing was learned."""
     if not estimator.__sklearn_is_fitted__():
-        from sklearn.utils.validation import check_is_fitted
-
-        check_is_fitted(estimator)
+        scikit_learn("utils.validation").check_is_fitted(estimator)
 
 
 def check_random_state(seed: Any) -> np.random.RandomState:
@@ -84,10 +86,8 @@ def _setter(method: str) -> Any:
     """Make ``set_fit_request`` and its like."""
 
     def set_request(self: Any, **requests: bool | str | None) -> Any:
-        from sklearn import get_config
-        from sklearn.utils.metadata_routing import UNCHANGED
-
-        if not get_config()["enable_metadata_routing"]:
+        unchanged = scikit_learn("utils.metadata_routing").UNCHANGED
+        if not scikit_learn("").get_config()["enable_metadata_routing"]:
             raise RuntimeError(
                 f"set_{method}_request was called, but metadata are not routed: call "
                 "sklearn.set_config(enable_metadata_routing=True) before"
@@ -101,12 +101,12 @@ def _setter(method: str) -> Any:
             )
         routing = self.get_metadata_routing()
         for name, alias in requests.items():
-            if alias is not UNCHANGED:
+            if alias is not unchanged:
                 getattr(routing, method).add_request(param=name, alias=alias)
         self._metadata_request = routing
         return self
 
-    set_request.__name__ = f"set_{method}_request"
+    set_request.__name__ = set_request.__qualname__ = f"set_{method}_request"
     set_request.__doc__ = f"""Tell which metadata meta-estimators are to pass to `{method}`.
 
         Parameters
@@ -122,6 +122,13 @@ def _setter(method: str) -> Any:
     return available_if(lambda self: bool(_metadata(type(self), method)))(set_request)
 
 
+@functools.cache
+def _shown_class(kind: Any) -> Any:
+    """Return a class of estimators as one that inherits from scikit-learn's."""
+    names = {"__module__": kind.__module__, "__doc__": kind.__doc__}
+    return type(kind.__name__, (kind, scikit_learn("base").BaseEstimator), names)
+
+
 class Estimator:
     """Base of all that has parameters: what scikit-learn asks of an estimator."""
 
@@ -130,14 +137,24 @@ class Estimator:
 
     set_fit_request = _setter("fit")
     set_partial_fit_request = _setter("partial_fit")
+    set_predict_request = _setter("predict")
     set_predict_proba_request = _setter("predict_proba")
+    set_predict_log_proba_request = _setter("predict_log_proba")
+    set_decision_function_request = _setter("decision_function")
     set_score_request = _setter("score")
+    set_transform_request = _setter("transform")
+    set_inverse_transform_request = _setter("inverse_transform")
 
     @classmethod
     @functools.cache
     def _get_param_names(cls) -> list[str]:
         named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
         given = inspect.signature(cls.__init__).parameters.values()
+        if any(p.kind is p.VAR_POSITIONAL for p in given):
+            raise RuntimeError(
+                f"{cls.__name__}.__init__ takes *args, expected parameters that have names: "
+                "estimators are copied by them"
+            )
         return sorted(p.name for p in given if p.kind in named and p.name != "self")
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
@@ -188,7 +205,13 @@ class Estimator:
             else:
                 setattr(self, name, value)
         for name, own_params in nested.items():
-            getattr(self, name).set_params(**own_params)
+            inner = getattr(self, name)
+            if not hasattr(inner, "set_params"):
+                raise ValueError(
+                    f"{name} is {inner!r}, which has no parameter {next(iter(own_params))!r}: give "
+                    f"{type(self).__name__} an estimator as {name} to set its parameters"
+                )
+            inner.set_params(**own_params)
         return self
 
     def _validate_params(self) -> None:
@@ -224,17 +247,18 @@ class Estimator:
         """Return the table of parameters that pages of pipelines have of each of their parts."""
         return self._shown()._get_params_html(*place, **options)
 
+    def _get_fitted_attr_html(self, *place: Any, **options: Any) -> Any:
+        """Return the table of what was learned that these pages have of each."""
+        return self._shown()._get_fitted_attr_html(*place, **options)
+
     def _html_below(self) -> str:
         """Return what notebooks show below the parameters."""
         return ""
 
     def _shown(self) -> Any:
         """Return this estimator as one that inherits from scikit-learn's, which knows its page."""
-        from sklearn.base import BaseEstimator
-
-        kind = type(self)
-        names = {"__module__": kind.__module__, "__doc__": kind.__doc__}
-        shown: Any = object.__new__(type(kind.__name__, (kind, BaseEstimator), names))
+        kind: Any = type(self)
+        shown: Any = object.__new__(_shown_class(kind))
         shown.__dict__ = self.__dict__
         return super(Estimator, shown)
 
@@ -246,9 +270,8 @@ class Estimator:
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn what this estimator can do."""
-        from sklearn.utils import Tags, TargetTags
-
-        return Tags(estimator_type=None, target_tags=TargetTags(required=False))
+        utils = scikit_learn("utils")
+        return utils.Tags(estimator_type=None, target_tags=utils.TargetTags(required=False))
 
     def get_metadata_routing(self) -> Any:
         """Return which metadata meta-estimators pass to which method.
@@ -258,14 +281,17 @@ class Estimator:
         sklearn.utils.metadata_routing.MetadataRequest
             A copy of what ``set_fit_request`` and its like have set.
         """
-        from sklearn.utils.metadata_routing import MetadataRequest
-
         if "_metadata_request" in vars(self):
             return copy.deepcopy(self._metadata_request)
-        routing = MetadataRequest(owner=type(self).__name__)
+        routing = scikit_learn("utils.metadata_routing").MetadataRequest(owner=type(self).__name__)
         for method in _ROUTED:
             for name in _metadata(type(self), method):
                 getattr(routing, method).add_request(param=name, alias=None)
+        for kind in reversed(type(self).__mro__):  # what a class asks for in all of its estimators
+            for attribute, requests in vars(kind).items():
+                _, marked, method = attribute.partition("__metadata_request__")
+                for name, alias in requests.items() if marked else ():
+                    getattr(routing, method).add_request(param=name, alias=alias)
         return routing
 
 
@@ -274,10 +300,8 @@ class Classifier(Estimator):
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn what this classifier can do."""
-        from sklearn.utils import ClassifierTags
-
         tags = super().__sklearn_tags__()
         tags.estimator_type = "classifier"
-        tags.classifier_tags = ClassifierTags()
+        tags.classifier_tags = scikit_learn("utils").ClassifierTags()
         tags.target_tags.required = True
         return tags

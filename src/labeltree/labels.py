@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from labeltree import _core
 from labeltree.packedlabels import PackedLabels, as_array, as_integer, object_array
+from labeltree.scikit_learn import scikit_learn
 from labeltree.sparse import as_csr
 
 Label = Any  # an int or a str; bools and whole floats are taken as they come
@@ -266,9 +267,7 @@ class Targets:
                 )
             return cls._from_indicator(sp.csr_matrix(array), "indicator")
         if array.ndim != 1 or array.dtype.kind not in "biufUO":
-            from sklearn.utils import column_or_1d  # which takes long to import
-
-            array = column_or_1d(array, warn=True)
+            array = scikit_learn("utils").column_or_1d(array, warn=True)
         return cls._from_classes(array)
 
     @classmethod
@@ -277,9 +276,7 @@ class Targets:
             if y.dtype.kind == "f" and np.isnan(y).any():
                 _refuse_missing(np.nan, int(np.argmax(np.isnan(y))))
             if y.dtype.kind == "f" and not np.isfinite(y).all():
-                from sklearn.utils import assert_all_finite
-
-                assert_all_finite(y, input_name="y")
+                scikit_learn("utils").assert_all_finite(y, input_name="y")
         try:
             distinct, index = _distinct(y)
         except ValueError:

@@ -17,6 +17,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from labeltree import _core
+from labeltree.scikit_learn import scikit_learn
 from labeltree.sparse import as_csr
 
 
@@ -40,9 +41,7 @@ def as_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
             estimator.n_features_in_ = rows.shape[1]
         X = rows
     else:
-        from sklearn.utils.validation import validate_data
-
-        X = validate_data(
+        X = scikit_learn("utils.validation").validate_data(
             estimator, X, reset=reset, accept_sparse="csr", dtype=np.float32, order="C"
         )
     if not canonical:  # which the matrix may not know of itself
@@ -89,9 +88,7 @@ def number_of_rows(X: Any) -> int:
         return int(X.shape[0])
     if isinstance(X, list | tuple):
         return len(X)
-    from sklearn.utils.validation import _num_samples
-
-    return int(_num_samples(X))
+    return int(scikit_learn("utils.validation")._num_samples(X))
 
 
 def as_matrix(rows: Any) -> _core.Matrix:
@@ -121,10 +118,8 @@ def as_weights(sample_weight: Any, rows: int) -> NDArray[np.float32] | None:
         sample_weight = np.full(rows, sample_weight)
     weight = _plain_numbers(sample_weight)
     if weight is None or weight.ndim != 1 or not weight.size:
-        from sklearn.utils.validation import check_array
-
         weight = np.asarray(
-            check_array(
+            scikit_learn("utils.validation").check_array(
                 sample_weight, ensure_2d=False, dtype=np.float32, input_name="sample_weight"
             )
         )

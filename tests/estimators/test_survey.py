@@ -41,6 +41,13 @@ def test_labels_beyond_their_number_are_refused():
         _core.count_pairs(as_matrix(X), given, 7)
 
 
+def test_more_labels_than_have_ids_are_refused():
+    X, _ = rows_and_sets(0, 40)
+    given = _core.LabelSets(np.arange(61), np.zeros(60, dtype=np.uint32))
+    with pytest.raises(ValueError, match=r"labels is 18446744073709551615, expected fewer"):
+        _core.count_pairs(as_matrix(X), given, 2**64 - 1)
+
+
 def test_dense_rows_are_refused_where_entries_are_counted():
     X = as_matrix(np.ones((2, 3), dtype=np.float32))
     with pytest.raises(ValueError, match="X is dense, expected sparse rows"):

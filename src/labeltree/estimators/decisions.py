@@ -66,8 +66,7 @@ class Decisions(Locked):
 
     def _decisions(self, X: Any) -> NDArray[np.float64]:
         """Return a score of every label, one column a label id."""
-        from scipy.special import logit  # which nothing else here needs
-
         p = np.asarray(self.predict_proba(X), dtype=np.float64)
-        scores: NDArray[np.float64] = logit(np.clip(p, _ZERO, _ONE, out=p), out=p)
-        return scores
+        np.clip(p, _ZERO, _ONE, out=p)
+        odds: NDArray[np.float64] = np.log(p) - np.log1p(-p)
+        return odds

@@ -19,6 +19,7 @@ from labeltree.estimators.locking import changing, of_one_model, reading
 from labeltree.estimators.persistence import Persistent
 from labeltree.labels import Kind, Targets, Vocabulary
 from labeltree.progress import Progress
+from labeltree.scikit_learn import scikit_learn
 from labeltree.validation import as_matrix, as_rows, as_weights
 
 FORMS: dict[Kind, str] = {
@@ -302,9 +303,7 @@ class Predictor(Classifier, Decisions, Persistent):
         if not hasattr(self, "_learner"):
             check_is_fitted(self)  # which takes longer
         if self._learner.learned_labels == 0:
-            from sklearn.exceptions import NotFittedError
-
-            raise NotFittedError(
+            raise scikit_learn("exceptions").NotFittedError(
                 "no label was learned yet: all rows seen had no labels or weight zero, or all "
                 "labels were forgotten"
             )

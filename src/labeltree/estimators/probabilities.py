@@ -13,9 +13,8 @@ BEST = 100  # labels of a row that are looked for
 
 def logistic(margins: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return the probabilities whose log-odds are given."""
-    from scipy.special import expit  # an eighth of a process's memory, which trees do without
-
-    p: NDArray[np.float32] = expit(margins)
+    rest = np.exp(-np.abs(margins))  # what is small is exact
+    p: NDArray[np.float32] = np.where(margins >= 0, np.float32(1), rest) / (1 + rest)
     return p
 
 

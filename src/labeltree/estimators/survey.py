@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from labeltree import _core
+from labeltree.estimators.prediction import FORMS
 from labeltree.labels import Kind, Label, Targets
 from labeltree.validation import as_matrix, has_counts
 
@@ -207,7 +208,13 @@ class ShardSurvey:
         if len(some) == 1:
             return first
         for other in some[1:]:
-            for name in ("kind", "n_features", "is_sparse"):
+            if other.kind != first.kind:
+                raise ValueError(
+                    f"labels are {FORMS[first.kind]} in some files or partitions, but "
+                    f"{FORMS[other.kind]} in others; give all in one form (a row without a label "
+                    "makes those of its file sets)"
+                )
+            for name in ("n_features", "is_sparse"):
                 if getattr(other, name) != getattr(first, name):
                     raise ValueError(
                         f"{name} is {getattr(first, name)!r} in one part of the rows, but "

@@ -15,6 +15,7 @@ from labeltree.data.texts import Texts
 from labeltree.estimators.base import OnlineClassifier
 from labeltree.estimators.explanation import Explanation, explain, named_parts, text_parts
 from labeltree.estimators.textmodel import TextModel
+from labeltree.scikit_learn import scikit_learn
 from labeltree.text import MOST_NAMES
 
 
@@ -227,9 +228,7 @@ class TextPredictor(Classifier):
     def _require(self) -> TextModel:
         fitted: TextModel | None = self.__dict__.get("_fitted")
         if fitted is None:
-            from sklearn.exceptions import NotFittedError
-
-            raise NotFittedError(
+            raise scikit_learn("exceptions").NotFittedError(
                 "this TextClassifier has learned nothing yet; call fit or partial_fit first"
             )
         return fitted

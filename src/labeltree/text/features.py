@@ -16,6 +16,7 @@ from labeltree.conventions import Estimator, check_is_fitted
 from labeltree.data.rows import build_csr
 from labeltree.data.texts import Texts
 from labeltree.parameters import Interval
+from labeltree.scikit_learn import scikit_learn
 
 MOST_NAMES = 1_000_000  # of features, that are kept
 _COUNT_BITS = 22  # of features' numbers, by which they are counted (core/document_counts.hpp)
@@ -191,9 +192,7 @@ class TextFeatures(Estimator):
         """Raise if rows are wanted in a form in which they would fill all memory."""
         wanted = getattr(self, "_sklearn_output_config", {}).get("transform")
         if wanted is None and "sklearn" in sys.modules:  # else nobody has set it there
-            from sklearn import get_config
-
-            wanted = get_config()["transform_output"]
+            wanted = scikit_learn("").get_config()["transform_output"]
         if wanted not in (None, "default"):
             raise ValueError(
                 f"the output of TextFeatures is to be {wanted!r}, expected 'default': it is a "
@@ -440,10 +439,8 @@ class TextFeatures(Estimator):
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn what this transformer takes."""
-        from sklearn.utils import TransformerTags
-
         tags = super().__sklearn_tags__()
-        tags.transformer_tags = TransformerTags()
+        tags.transformer_tags = scikit_learn("utils").TransformerTags()
         tags.input_tags.string = True
         tags.input_tags.two_d_array = False
         return tags
